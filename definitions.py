@@ -75,9 +75,9 @@ def steps_of(catalogue: Catalogue) -> list[StepAssets]:
         steps += [adoption_assets(source, each.version, each.name) for each in source.adopted]
     for mix in catalogue.mixes.values():
         steps += mix_assets(mix)
-        for tokenizer in catalogue.tokenizers_of(mix):
+        for tokenizer in catalogue.tokenizers_of_mix(mix):
             steps += token_cache_assets(mix, tokenizer)
-        for export in catalogue.exports_of(mix):
+        for export in catalogue.exports_of_mix(mix):
             steps += export_assets(mix, export)
     return untangle_steps(steps, catalogue)
 
@@ -98,9 +98,9 @@ def others_of(catalogue: Catalogue) -> list[dg.AssetsDefinition]:
     assets: list[dg.AssetsDefinition] = []
     for mix in catalogue.mixes.values():
         assets += [mix_index_asset(catalogue, mix), preview_asset(catalogue, mix)]
-        assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
-        assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of(mix)]
-        assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of(mix)]
+        assets += [cache_index_asset(catalogue, mix, tokenizer) for tokenizer in catalogue.tokenizers_of_mix(mix)]
+        assets += [packing_asset(mix, tokenizer) for tokenizer in catalogue.tokenizers_of_mix(mix)]
+        assets += [export_index_asset(catalogue, mix, export) for export in catalogue.exports_of_mix(mix)]
     owners = owners_of(catalogue.sources.values())
     assets += [folder_asset_of(labelled, owners) for labelled in catalogue.labels.values()]
     assets += [folder_asset_of(model, owners) for model in catalogue.models.values()]

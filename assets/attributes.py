@@ -14,7 +14,7 @@ from gristmill.stages.tagging.step import TaggingStep
 
 def attribute_assets(catalogue: Catalogue, source: Source, version: str) -> StepAssets | None:
     """The attribute sets of a dataset version; None if no tagger declares one."""
-    taggers = catalogue.taggers_of(source, version)
+    taggers = catalogue.taggers_of_version(source, version)
     if not taggers:
         return None
     every = TaggingStep(source.name, version, "", tuple(taggers), ())

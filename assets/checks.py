@@ -23,7 +23,7 @@ from gristmill.execution.finding import check_answers
 from gristmill.execution.work import Say
 from gristmill.lake.address import place
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from gristmill.verification.audit import audit_ledger
 from gristmill.verification.raw import audit_checksums
 from resources.lake import LakeResource
@@ -105,7 +105,8 @@ def audit_jobs(
         if unread:  # not tried again: that would read everything else again, too
             first = next(iter(unread.values()))
             raise dg.Failure(
-                description=f"{quantity(len(unread), 'asset')} could not be read to the end, all others were: {first}",
+                description=f"{number_and_noun(len(unread), 'asset')} could not be read to the end, all others were:"
+                f" {first}",
                 metadata={**failure_metadata(first), **{asset: str(error) for asset, error in unread.items()}},
                 allow_retries=False,
             )

@@ -93,6 +93,6 @@ def _version(source: Source, version: str) -> StepAssets:
         description=description_of(source, about),
         kinds=frozenset({"jsonl", version}),
         owners=source.owners,
-        metadata=facts_about(source) | {"rules": dict(revision.reasons)},
+        metadata=facts_about(source) | {"rules": dict(revision.reasons_by_rule)},
     )
     return StepAssets(name=plain_name(every.asset), source=source.name, outputs=[output], step=step, pool="mix")

@@ -33,7 +33,7 @@ _CHECK = "Warns if nothing is marked: no unit occurred before, or no two documen
 def dedupe_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
     """The fingerprints of a dataset version and its sets, for each dedupe recipe that compares it."""
     made: list[StepAssets] = []
-    for dedupe in catalogue.dedupes_of(source, version):
+    for dedupe in catalogue.dedupes_of_version(source, version):
         made += [_fingerprints(dedupe, source), _labels(dedupe, source)]
     return made
 
@@ -112,7 +112,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
         with convert_errors(lake):
             check_lake(context.instance, store)
             token = f"{context.run.run_id}-{time.time_ns():x}"  # no two attempts have the same token
-            editions = catalogue.editions_of(dedupe)
+            editions = catalogue.edition_sources_of_dedupe(dedupe)
             result = resolve_duplicates(
                 lake.lake(),
                 dedupe,

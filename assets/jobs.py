@@ -62,8 +62,8 @@ def jobs(
             specs |= _of_streams(catalogue, source)
         yield from _resolved(specs, by_address, common, source.name)
     for mix in catalogue.mixes.values():
-        indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of(mix))]
-        indexes += [export_index(mix.name, export.name) for export in catalogue.exports_of(mix)]
+        indexes = [mix_index(mix.name), *(cache_index(mix.name, t.name) for t in catalogue.tokenizers_of_mix(mix))]
+        indexes += [export_index(mix.name, export.name) for export in catalogue.exports_of_mix(mix)]
         words = f"Writes the indexes of {mix.name}, its token caches and its exports over the finished slices"
         yield from _resolved({index_name(mix.name): (words, indexes)}, by_address, common)
     for tokenizer in catalogue.tokenizers.values():
@@ -77,11 +77,14 @@ def _journey(catalogue: Catalogue, source: Source) -> tuple[str, list[str]]:
     journey: list[str] = []
     for version in source.versions:
         journey.append(documents_asset(source.name, version))
-        by_dedupe = {each.name for each in catalogue.dedupes_of(source, version)}  # they follow a resolution
+        by_dedupe = {each.name for each in catalogue.dedupes_of_version(source, version)}  # they follow a resolution
         journey += [FINGERPRINTS.at(dedupe=name, source=source.name) for name in sorted(by_dedupe)]
-        sets = (name for name in catalogue.sets_of(source, version) if name not in by_dedupe)
+        sets = (name for name in catalogue.attribute_sets_of_version(source, version) if name not in by_dedupe)
         journey += [attributes_asset(source.name, version, name) for name in sets]
-        journey += [kind.at(recipe=each.name, source=source.name) for kind, each in catalogue.rows_of(source, version)]
+        journey += [
+            kind.at(recipe=each.name, source=source.name)
+            for kind, each in catalogue.rows_recipes_of_version(source, version)
+        ]
     return f"One snapshot of {source.name}, from raw to {source.current} with its attribute sets", journey
 
 
@@ -91,8 +94,8 @@ def _of_streams(catalogue: Catalogue, source: Source) -> Iterator[tuple[str, tup
         if stream.source != source.name:
             continue
         documents = mix_asset(mix.name, stream.key)
-        tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of(mix)]
-        exports = [export_asset(mix.name, export.name, stream.key) for export in catalogue.exports_of(mix)]
+        tokens = [cache_asset(mix.name, t.name, stream.key) for t in catalogue.tokenizers_of_mix(mix)]
+        exports = [export_asset(mix.name, export.name, stream.key) for export in catalogue.exports_of_mix(mix)]
         words = f"One snapshot of {mix.name}/{stream.key}: its documents, its tokens and its exports"
         yield f"{plain_name(mix.name)}_{plain_name(stream.key)}_refresh", (words, [documents, *tokens, *exports])
         if _trains(catalogue, mix.name, stream.key):

@@ -18,7 +18,7 @@ from assets.support.runs.tags import LAYER
 from gristmill.lake.address import raw_asset
 from gristmill.pipeline.totals import LakeTotals, lake_totals
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import quantity, size_in_words
+from gristmill.reports.sizes import number_and_noun, size_in_words
 from resources.lake import LakeResource
 from resources.pauses import paused_names
 
@@ -53,7 +53,7 @@ def lake_asset(catalogue: Catalogue, checks: Mapping[str, Sequence[str]], whole:
             totals = lake_totals(store, catalogue)
         arrived = dict(_arrived(instance, catalogue))
         red = [
-            *red_of(instance, dict(catalogue.slices()), whole, checks),
+            *red_of(instance, dict(catalogue.partitioned_assets()), whole, checks),
             *(Red(raw_asset(name), "", "late") for name in _late(catalogue, arrived)),
             *(Red(path, "", f"its ledger cannot be read: {why}") for path, why in totals.unread.items()),
         ]
@@ -162,13 +162,13 @@ def _came(arrived: Mapping[str, Arrived], newest: tuple[float, str] | None, now:
 def _words(totals: LakeTotals, rows: int, tokens: int, came: str, red: int) -> str:
     """What one asks first. Dagster's page shows Markdown unfolded if it has less than 1,000 characters."""
     filled = sum(1 for each in totals.sources.values() if each.snapshots)
-    first = f"**{quantity(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
+    first = f"**{number_and_noun(red, 'thing')} red**: see below, then {WHERE}." if red else "**Nothing is red.**"
     held = (
-        f"{quantity(rows, 'document')} of {quantity(filled, 'source')}, {quantity(tokens, 'token')},"
-        f" {size_in_words(totals.all.bytes)} with all that was made from them."
+        f"{number_and_noun(rows, 'document')} of {number_and_noun(filled, 'source')},"
+        f" {number_and_noun(tokens, 'token')}, {size_in_words(totals.all.bytes)} with all that was made from them."
     )
     empty = len(totals.sources) - filled
-    none = f" {quantity(empty, 'source')} without data." if empty else ""
+    none = f" {number_and_noun(empty, 'source')} without data." if empty else ""
     return f"{first}\n\n{held}{none} {came}"
 
 

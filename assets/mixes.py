@@ -45,7 +45,7 @@ def _slice(mix: Mix, stream: Stream) -> StepAssets:
         description=f"{stream.description or stream.key}\n\n{selection_in_words(stream)}\n\nRate: {stream.rate}.",
         kinds=frozenset({"jsonl", "mix"}),
         owners=mix.owners,
-        metadata={"rules": dict(stream.reasons), "rate": stream.rate, "weight": stream.weight},
+        metadata={"rules": dict(stream.reasons_by_rule), "rate": stream.rate, "weight": stream.weight},
     )
     return StepAssets(name=plain_name(every.asset), source=stream.source, outputs=[output], step=step, pool="mix")
 
@@ -82,7 +82,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
 
 def _expected(store: Store, catalogue: Catalogue, mix: Mix) -> dict[str, Any]:
     """How training would read the streams, if tokens decide; before the first token cache, by estimates."""
-    if not mix.solves:
+    if not mix.solves_token_shares:
         return {}
     try:
         expected = next(expected_tokens(store, catalogue, mix))

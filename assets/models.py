@@ -12,7 +12,7 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.pipeline.models import inputs_of_folder
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.models.training import make_folder
 from resources.lake import LakeResource
 
@@ -24,7 +24,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
         recipe: the recipe.
         owners: people who answer for all sources, which share it.
     """
-    address = address_of(recipe)
+    address = model_address(recipe)
 
     @dg.asset(
         key=key_of(address),

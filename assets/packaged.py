@@ -14,7 +14,7 @@ from gristmill.stages.packaged.step import RowsStep
 
 def rows_assets(catalogue: Catalogue, source: Source, version: str) -> list[StepAssets]:
     """The assets of installed packages that are made from the documents of a dataset version."""
-    return [_rows(kind, declared, source) for kind, declared in catalogue.rows_of(source, version)]
+    return [_rows(kind, declared, source) for kind, declared in catalogue.rows_recipes_of_version(source, version)]
 
 
 def _rows(kind: AssetKind, declared: RowsRecipe, source: Source) -> StepAssets:

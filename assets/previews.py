@@ -28,7 +28,7 @@ from gristmill.previews.token_ratio import token_ratio
 from gristmill.previews.words import table_rows
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.reports.sizes import percent
+from gristmill.reports.sizes import percentage
 from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.mixing.step import MixingStep, stream_step
 from resources.lake import LakeResource
@@ -40,7 +40,7 @@ def preview_address(mix: str) -> str:
     >>> preview_address("blend")
     'mixes/blend/preview'
     """
-    return f"{MIX.top}{mix}/preview"
+    return f"{MIX.top_folder}{mix}/preview"
 
 
 def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
@@ -71,7 +71,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
                 facts |= _facts(stream.key, previews[-1] if steps else None)
             if held := index_now(store, catalogue.sources, mix, mix_index(mix.name)).held:
                 facts["the index of the mix"] = "; ".join(held)
-            if mix.solves and previews:
+            if mix.solves_token_shares and previews:
                 title, reading = expected_reading(store, mix, previews)
                 facts |= {"how tokens are counted": title, **reading_facts(mix, reading)}
         return dg.MaterializeResult(metadata=facts)
@@ -93,7 +93,7 @@ def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
         {
             "reason": row.reason,
             "rows": row.documents,
-            "share (%)": percent(row.share),
+            "share (%)": percentage(row.share),
             "bytes unpacked": row.bytes,
             "estimated tokens": row.tokens,
             "rows of this rule only": row.alone,

@@ -134,7 +134,7 @@ def sync(
     snapshots: dict[str, set[str]] = {source: set() for source in catalogue.sources}
     reported, labels = 0, _Budget(READ)
     shown = set(instance.get_asset_keys())
-    for asset, source in catalogue.slices():
+    for asset, source in catalogue.partitioned_assets():
         if asset not in partitions and key_of(asset) not in shown:  # a query takes milliseconds
             continue
         output = outputs[asset]
@@ -195,7 +195,7 @@ def _forget_packings(instance: dg.DagsterInstance, store: Store, catalogue: Cata
 def _ledgers(store: Store, catalogue: Catalogue) -> dict[str, list[Place]]:
     """The finished partitions of each asset. Lists only the folders of ledgers: raw data may be a million objects."""
     partitions: dict[str, list[Place]] = {}
-    for top in sorted({ledgers_folder(asset) for asset, _ in catalogue.slices()}):
+    for top in sorted({ledgers_folder(asset) for asset, _ in catalogue.partitioned_assets()}):
         for place in list_ledgers(store, top):
             partitions.setdefault(place.asset, []).append(place)
     return partitions
@@ -205,7 +205,7 @@ def _everything(catalogue: Catalogue) -> Iterator[str]:
     """The addresses of all assets."""
     yield LAKE
     yield from (raw_asset(source) for source in catalogue.sources)
-    yield from (asset for asset, _ in catalogue.slices())
+    yield from (asset for asset, _ in catalogue.partitioned_assets())
     yield from (tokenizer_asset(tokenizer) for tokenizer in catalogue.tokenizers)
     yield from _folders(catalogue)
     yield from (dedupe.asset for dedupe in catalogue.dedupes.values())
@@ -221,7 +221,7 @@ def _folders(catalogue: Catalogue) -> Iterator[str]:
 
 def _packings(catalogue: Catalogue) -> Iterator[str]:
     for mix in catalogue.mixes.values():
-        yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of(mix))
+        yield from (cache_packing(mix.name, tokenizer.name) for tokenizer in catalogue.tokenizers_of_mix(mix))
 
 
 def _forget(

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-def _silent(line: str) -> None:
+def _ignore_progress(line: str) -> None:
     """Ignores a line of progress."""
 
 
@@ -115,7 +115,7 @@ def make(
     engine: str = "inline",
     workers: int = 1,
     address: str = "",
-    say: Say = _silent,
+    say: Say = _ignore_progress,
     take_over: bool = False,
     vanished: Sequence[str] = (),
 ) -> Iterator[Ledger]:
@@ -151,12 +151,12 @@ def make(
     """
     packages = choose_shelves(shelves, lake.url)
     with closing(open_engine(engine, workers, address)) as opened:
-        maker = Maker(_planner(lake, targets, snapshots, packages, vanished), lake, opened, say, take_over)
+        maker = Maker(_open_planner(lake, targets, snapshots, packages, vanished), lake, opened, say, take_over)
         yield from maker.run()
         maker.raise_failures()
 
 
-def _planner(
+def _open_planner(
     lake: Lake,
     targets: str | Sequence[str],
     snapshots: Sequence[str],
@@ -194,11 +194,11 @@ def plan(
         StoreError: the lake does not answer: try again.
     """
     packages = choose_shelves(shelves, lake.url)
-    yield from _planner(lake, targets, snapshots, packages, vanished).prospects()
+    yield from _open_planner(lake, targets, snapshots, packages, vanished).survey_all()
 
 
 def make_tokenizer(
-    lake: Lake, name: str, *, shelves: Sequence[str] | None = None, say: Say = _silent
+    lake: Lake, name: str, *, shelves: Sequence[str] | None = None, say: Say = _ignore_progress
 ) -> files.TokenizerLedger:
     """Trains a tokenizer, or copies its file into the lake. An existing tokenizer is kept.
 
@@ -222,7 +222,7 @@ def make_tokenizer(
 
 
 def verify(
-    lake: Lake, prefix: str = "", *, shelves: Sequence[str] | None = None, say: Say = _silent
+    lake: Lake, prefix: str = "", *, shelves: Sequence[str] | None = None, say: Say = _ignore_progress
 ) -> Iterator[Finding]:
     """Proves from the bytes that a lake, or some of its assets, are as their ledgers say.
 

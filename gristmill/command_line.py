@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from gristmill.errors import GristmillError, RecipeError, Unknown, escape_controls, in_our_code, is_failure, words_of
+from gristmill.errors import (
+    GristmillError,
+    RecipeError,
+    Unknown,
+    error_in_words,
+    escape_controls,
+    in_our_code,
+    is_failure,
+)
 from gristmill.plugins import COMMANDS, HOME
 from gristmill.project import find_project
 
@@ -54,7 +62,7 @@ def command_parser(subcommand: str = "") -> ArgumentParser:
     Raises:
         RecipeError: a plug-in adds the subcommand, and cannot be loaded. Among all, it is left out.
     """
-    top, below = _top()
+    top, below = _top_level_parser()
     for name in [subcommand] if subcommand in COMMANDS.names else COMMANDS.names:
         with nullcontext() if name == subcommand else suppress(RecipeError):
             module = COMMANDS.load(name)
@@ -66,7 +74,7 @@ def command_parser(subcommand: str = "") -> ArgumentParser:
 
 def overview_parser() -> ArgumentParser:
     """The parser that lists all subcommands and knows the options of none. It imports no subcommand."""
-    top, below = _top()
+    top, below = _top_level_parser()
     for plugin in {each.name: each for each in COMMANDS.plugins}.values():
         line = f"of the package {plugin.package} {plugin.version}"
         if plugin.package == HOME:
@@ -79,7 +87,7 @@ def overview_parser() -> ArgumentParser:
     return top
 
 
-def _top() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
+def _top_level_parser() -> tuple[ArgumentParser, "_SubParsersAction[_AnyOrder]"]:
     top = _AnyOrder(prog="python -m gristmill", description="Grinds raw text into training tokens.")
     top.add_argument("--version", action=_Version, nargs=0, help="the version, and the commit of a checkout")
     return top, top.add_subparsers(required=True, metavar="SUBCOMMAND")
@@ -101,10 +109,10 @@ def run(given: Sequence[str]) -> int:
     except Exception as error:
         if not is_failure(error):
             raise
-        return _tell(error)
+        return _report_error(error)
 
 
-def _tell(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     """Tells people what failed, and returns the exit code."""
     if isinstance(error, GristmillError):
         sys.stderr.write("\n".join(map(escape_controls, str(error).split("\n"))) + "\n")
@@ -114,7 +122,7 @@ def _tell(error: Exception) -> int:
         return 2
     if sys.flags.dev_mode:  # damage that no reader has words for, or a bug: a trace tells people nothing
         raise error
-    sys.stderr.write(f"{escape_controls(words_of(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
+    sys.stderr.write(f"{escape_controls(error_in_words(error))}, at {in_our_code(error)}: {_UNFORESEEN}\n")
     return 2
 
 

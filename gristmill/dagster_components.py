@@ -29,7 +29,7 @@ class CorpusScaffolder(dg.Scaffolder):
     def scaffold(self, request: dg.ScaffoldRequest) -> None:
         root = request.project_root or Path.cwd()
         if find_project(root) is None:
-            package = _package(request.target_path, root)
+            package = _package_of_folder(request.target_path, root)
             with (root / FILE).open("a") as file:
                 file.write(f'\n[tool.gristmill]\nshelves = ["{package}"]\nlake = "lake"\n')
             for folder in (request.target_path, *(request.target_path / kind for kind in SHELVES)):
@@ -38,7 +38,7 @@ class CorpusScaffolder(dg.Scaffolder):
         dg.scaffold_component(request, {})
 
 
-def _package(folder: Path, root: Path) -> str:
+def _package_of_folder(folder: Path, root: Path) -> str:
     """The name of the package in a folder of a project."""
     parts = folder.relative_to(root).parts
     package = ".".join(parts[1:] if parts[0] == "src" else parts)

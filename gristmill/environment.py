@@ -118,12 +118,12 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     """
     given = os.environ if variables is None else variables
     project = find_project(folder)
-    lake = _lake(given, project)
+    lake = _lake_address(given, project)
     for name in _ENDPOINTS:
         check_endpoint(given.get(name) or "", name)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         check_region(given.get(name) or "", name)
-    shelves = tuple(dict.fromkeys(_names(given, "GRISTMILL_SHELVES"))) or (project.shelves if project else ())
+    shelves = tuple(dict.fromkeys(_split_names(given, "GRISTMILL_SHELVES"))) or (project.shelves if project else ())
     check_outside(lake, shelves)
     home = given.get("DAGSTER_HOME") or (project.home if project else "")
     check_home(lake, home)
@@ -137,19 +137,19 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
     return Environment(
         lake=lake,
         shelves=shelves,
-        workers=_workers(given),
+        workers=_worker_count(given),
         endpoint=given.get("AWS_ENDPOINT_URL_S3") or given.get("AWS_ENDPOINT_URL") or "",
         region=given.get("AWS_REGION") or given.get("AWS_DEFAULT_REGION") or "",
         profile="" if given.get("AWS_ACCESS_KEY_ID") else given.get("AWS_PROFILE") or "",
-        interval=_seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor"),
-        retry_delay=_seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again"),
+        interval=_to_seconds(given, "GRISTMILL_INTERVAL", INTERVAL, "between two ticks of a sensor"),
+        retry_delay=_to_seconds(given, "GRISTMILL_RETRY_DELAY", RETRY_DELAY, "until an op is tried again"),
         engine=engine,
         address=address,
-        ui_hosts=_hosts(given),
+        ui_hosts=_ui_host_names(given),
         home=absolute_folder(home or ".dagster", "DAGSTER_HOME"),
         project=project.folder if project else "",
         webhook=_web_address(given, "GRISTMILL_WEBHOOK"),
-        webhook_silence=_seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated"),
+        webhook_silence=_to_seconds(given, "GRISTMILL_WEBHOOK_SILENCE", SILENCE, "for which an alert is not repeated"),
         health_token=given.get("GRISTMILL_HEALTH_TOKEN") or "",
         code_url=_web_address(given, "GRISTMILL_CODE_URL").rstrip("/"),
         ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
@@ -193,7 +193,7 @@ def share_credentials(key: str, secret: str, token: str = "") -> None:
         os.environ["AWS_SESSION_TOKEN"] = token
 
 
-def _lake(given: Mapping[str, str], project: Project | None) -> str:
+def _lake_address(given: Mapping[str, str], project: Project | None) -> str:
     """The lake's address, absolute. The project may not be in it."""
     named = given.get("GRISTMILL_LAKE")
     lake = named or (project.lake if project else "lake")
@@ -237,7 +237,7 @@ def check_home(lake: str, home: str) -> None:
         )
 
 
-def _workers(given: Mapping[str, str]) -> int:
+def _worker_count(given: Mapping[str, str]) -> int:
     """The number of worker processes."""
     workers = given.get("GRISTMILL_WORKERS") or str(min(os.cpu_count() or 1, MOST_WORKERS))
     if not workers.isdigit() or not 1 <= int(workers) <= MOST_WORKERS:
@@ -253,14 +253,14 @@ def _more_jobs(given: Mapping[str, str]) -> bool:
     return value == "1"
 
 
-def _names(given: Mapping[str, str], name: str) -> list[str]:
+def _split_names(given: Mapping[str, str], name: str) -> list[str]:
     """A list that is separated by commas."""
     return [each.strip() for each in given.get(name, "").split(",") if each.strip()]
 
 
-def _hosts(given: Mapping[str, str]) -> tuple[str, ...]:
+def _ui_host_names(given: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the UI, as a browser writes them into the header Host."""
-    hosts = tuple(host.lower() for host in _names(given, "GRISTMILL_UI_HOSTS"))
+    hosts = tuple(host.lower() for host in _split_names(given, "GRISTMILL_UI_HOSTS"))
     for host in hosts:
         if not re.fullmatch(r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", host):
             raise RecipeError(
@@ -292,7 +292,7 @@ def _is_host(address: str) -> bool:
         return False
 
 
-def _seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:
+def _to_seconds(given: Mapping[str, str], name: str, default: int, which: str) -> int:
     """A whole number of seconds, 1 or more."""
     value = given.get(name) or str(default)
     if not value.isdigit() or int(value) < 1:

@@ -47,10 +47,10 @@ def escape_controls(text: str) -> str:
     >>> print(escape_controls("a\x1b[31m\nb"), escape_controls("caf\u00e9 \u202e"))
     a\x1b[31m\nb café \u202e
     """
-    return _CONTROLS.sub(_escaped, text)
+    return _CONTROLS.sub(_escape_character, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     character = found[0]
     return character.encode("unicode_escape").decode() if character < " " else f"\\u{ord(character):04x}"
 
@@ -125,10 +125,10 @@ def undone_at_failure(*undo: Callable[[], object]) -> Iterator[None]:
         raise
 
 
-def words_of(error: BaseException) -> str:
+def error_in_words(error: BaseException) -> str:
     """The class and the message of an exception that any code raised. The message may itself raise.
 
-    >>> words_of(LookupError("d1")), words_of(SystemExit(0))
+    >>> error_in_words(LookupError("d1")), error_in_words(SystemExit(0))
     ('LookupError: d1', 'SystemExit: 0 (it called sys.exit)')
     """
     try:
@@ -146,14 +146,14 @@ def package_of(function: object) -> str:
     Args:
         function: a function, or an object that can be called.
     """
-    function = _plain(function)
+    function = _unwrap_function(function)
     module = getattr(function, "__module__", None) or ""
     if not isinstance(function, FunctionType | MethodType):
         module = type(function).__module__
     return ".".join(module.split(".")[: 2 if module.startswith("gristmill.") else 1])
 
 
-def _plain(function: object) -> object:
+def _unwrap_function(function: object) -> object:
     """The function inside of partials and wrappers."""
     while (inner := getattr(function, "func", None) or getattr(function, "__wrapped__", None)) is not None:
         function = inner
@@ -162,7 +162,7 @@ def _plain(function: object) -> object:
 
 def defined_at(function: object) -> str:
     """The file and line where a recipe's function is written; of an object that can be called, its class's package."""
-    code = getattr(_plain(function), "__code__", None)
+    code = getattr(_unwrap_function(function), "__code__", None)
     return f"{code.co_filename}, line {code.co_firstlineno}" if code else f"package {package_of(function)}"
 
 
@@ -184,7 +184,7 @@ def raised_at(error: BaseException, function: object) -> str:
 def failed_at(error: BaseException, function: object) -> str:
     """The class and the message of an exception, and where it left the package of a recipe's function."""
     place = raised_at(error, function)
-    return f"{words_of(error)}, at {place}" if place else words_of(error)
+    return f"{error_in_words(error)}, at {place}" if place else error_in_words(error)
 
 
 def in_our_code(error: BaseException) -> str:

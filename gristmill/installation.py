@@ -126,11 +126,11 @@ def code_version() -> str:
 @cache
 def made_with() -> dict[str, str]:
     """The versions of gristmill, Dagster and MAKERS, by name; empty: not installed."""
-    return {"gristmill": VERSION} | {name: version_of(name) for name in ("dagster", *MAKERS)}
+    return {"gristmill": VERSION} | {name: installed_version(name) for name in ("dagster", *MAKERS)}
 
 
 @cache
-def version_of(package: str) -> str:
+def installed_version(package: str) -> str:
     """The version of a package; empty: not installed. It is read once: an upgrade does not change what is imported.
 
     Args:

@@ -10,7 +10,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.errors import RecipeError, error_in_words, is_failure, known_names
 from gristmill.shipped import SHIPPED
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ class Plugin(NamedTuple):
                 raise
             frames = [each for each in extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
             where = f"{frames[-1].filename}, line {frames[-1].lineno}"
-            raise RecipeError(f"{self} cannot be loaded: {where}: {words_of(error)}; mend or uninstall it") from error
+            raise RecipeError(
+                f"{self} cannot be loaded: {where}: {error_in_words(error)}; mend or uninstall it"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Door(Generic[T]):
     @property
     def plugins(self) -> list[Plugin]:
         """The plug-ins of this kind, sorted by name: shipped ones, and those of packages. Nothing is imported."""
-        return plugins_of(self.kind)
+        return plugins_of_kind(self.kind)
 
     @property
     def names(self) -> list[str]:
@@ -155,7 +157,7 @@ COMMANDS = Door[Command]("commands", "a module with HELP, declare(parser) and ru
 
 
 @cache
-def _installed() -> tuple[Plugin, ...]:
+def _installed_entry_points() -> tuple[Plugin, ...]:
     """The entry points of installed packages. They are looked for once a process.
 
     The files are read first: Python's own look takes as long as all else that `gristmill --help` does.
@@ -181,21 +183,21 @@ def _names_us(file: Path) -> bool:
         return False
 
 
-def plugins_of(kind: str) -> list[Plugin]:
+def plugins_of_kind(kind: str) -> list[Plugin]:
     """The plug-ins of one kind, sorted by name: shipped ones, and those of installed packages. Nothing is imported.
 
-    >>> next(each.value for each in plugins_of("transforms") if each.name == "whitespace-1")
+    >>> next(each.value for each in plugins_of_kind("transforms") if each.name == "whitespace-1")
     'gristmill.transforms.whitespace:WHITESPACE'
     """
     shipped = [Plugin(kind, name, value) for name, value in SHIPPED.get(kind, {}).items()]
-    return sorted((*shipped, *(each for each in _installed() if each.kind == kind)))
+    return sorted((*shipped, *(each for each in _installed_entry_points() if each.kind == kind)))
 
 
 def look_again() -> None:
     """Forgets what is installed, so that packages are found that came meanwhile."""
-    _installed.cache_clear()
+    _installed_entry_points.cache_clear()
 
 
 def plugin_modules() -> set[str]:
     """The names of the modules and packages, at the top level, that hold plug-ins of installed packages."""
-    return {re.split(r"[.:]", each.value)[0] for each in _installed()}
+    return {re.split(r"[.:]", each.value)[0] for each in _installed_entry_points()}

@@ -74,7 +74,7 @@ class Process(msgspec.Struct, frozen=True):
             return False if self.machine and self.space == _MACHINE_SPACE else None
         if self.space != here.space:
             return None
-        return bool(_NUMBER.fullmatch(self.pid)) and _runs(int(self.pid), self.started)
+        return bool(_NUMBER.fullmatch(self.pid)) and _is_process_running(int(self.pid), self.started)
 
 
 def how_ended(code: int) -> str:
@@ -96,13 +96,15 @@ def how_ended(code: int) -> str:
 
 def this_process() -> Process:
     """The process that runs this, and the time now."""
-    return msgspec.structs.replace(_here(os.getpid()), since=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"))
+    return msgspec.structs.replace(
+        _this_process(os.getpid()), since=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    )
 
 
 @cache
-def _here(pid: int) -> Process:
+def _this_process(pid: int) -> Process:
     """This process. Its number is an argument, as a fork has another one."""
-    machine = _read("/etc/machine-id") or _read("/var/lib/dbus/machine-id")
+    machine = _read_proc_file("/etc/machine-id") or _read_proc_file("/var/lib/dbus/machine-id")
     try:
         space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -110,14 +112,14 @@ def _here(pid: int) -> Process:
     return Process(
         host=platform.node(),
         machine=hashlib.sha256(f"gristmill {machine}".encode()).hexdigest()[:16] if machine else "",  # it is private
-        boot=_read("/proc/sys/kernel/random/boot_id"),
+        boot=_read_proc_file("/proc/sys/kernel/random/boot_id"),
         space=space,
         pid=str(pid),
-        started=_state(pid)[1],
+        started=_process_state(pid)[1],
     )
 
 
-def _runs(pid: int, started: str) -> bool:
+def _is_process_running(pid: int, started: str) -> bool:
     """Whether the process of this number runs, and is the one that started then."""
     try:
         os.kill(pid, 0)  # sends nothing; it also finds processes of other users, which /proc may hide
@@ -125,17 +127,17 @@ def _runs(pid: int, started: str) -> bool:
         return False
     except OSError:
         pass
-    state, start = _state(pid)
+    state, start = _process_state(pid)
     return state not in _ENDED and ("" in {start, started} or start == started)
 
 
-def _state(pid: int) -> tuple[str, str]:
+def _process_state(pid: int) -> tuple[str, str]:
     """State and start of a process; both are empty if the system does not tell."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()  # the name before it may hold anything
+    fields = _read_proc_file(f"/proc/{pid}/stat").rpartition(")")[2].split()  # the name before it may hold anything
     return (fields[0], fields[19]) if len(fields) > 19 else ("", "")
 
 
-def _read(path: str) -> str:
+def _read_proc_file(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -74,10 +74,10 @@ def find_project(start: Path | None = None) -> Project | None:
     found: Project | None = None
     for folder in (here, *here.parents):
         file = folder / FILE
-        table = _table(file)
+        table = _read_tool_table(file)
         if table is None:
             continue
-        project = _project(file, table)
+        project = _project_from_table(file, table)
         if found is None:
             found = project
             for above in (folder, *folder.parents):
@@ -116,7 +116,7 @@ def _mark_of_lake(folder: Path) -> Path | None:
         return None
 
 
-def _table(file: Path) -> Mapping[str, Any] | None:
+def _read_tool_table(file: Path) -> Mapping[str, Any] | None:
     """The table of a pyproject.toml; None if there is no such file, or it has no such table.
 
     Raises:
@@ -147,7 +147,7 @@ def _table(file: Path) -> Mapping[str, Any] | None:
     return table
 
 
-def _project(file: Path, table: Mapping[str, Any]) -> Project:
+def _project_from_table(file: Path, table: Mapping[str, Any]) -> Project:
     unknown = [key for key in table if key not in KEYS]
     if unknown:
         raise RecipeError(

@@ -19,18 +19,18 @@ _ready: "WeakSet[type]" = WeakSet()
 def make_ready() -> None:
     """Lets msgspec look at the fields of all types that have been declared. A type takes some 30 microseconds, once."""
     with _lock:
-        for kind in _below(msgspec.Struct):
+        for kind in _subclasses_below(msgspec.Struct):
             if kind not in _ready:
                 with suppress(TypeError, NameError):  # of a type that nobody can decode
                     msgspec.json.Decoder(kind)
                 _ready.add(kind)
 
 
-def _below(kind: type) -> Iterator[type]:
+def _subclasses_below(kind: type) -> Iterator[type]:
     below: list[type] = kind.__subclasses__()
     for each in below:
         yield each
-        yield from _below(each)
+        yield from _subclasses_below(each)
 
 
 def thread_pool(most: int) -> ThreadPoolExecutor:

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.lake.asset_kinds import TOKENIZER, names_of
+from gristmill.lake.asset_kinds import TOKENIZER, names_in_asset_address
 
 UI = "http://127.0.0.1:3000"
 NODES = """{ assetNodes { assetKey { path } isExecutable partitionDefinition { name }
@@ -115,7 +115,7 @@ def chain(url: str, mix: str, snapshots: Mapping[str, Sequence[str]]) -> dict[st
     chosen: dict[str, list[str] | None] = {}
     nodes = {"/".join(node["assetKey"]["path"]): node for node in ask(url, NODES)["assetNodes"]}
     for address, node in nodes.items():
-        names = names_of(address)
+        names = names_in_asset_address(address)
         if not node["isExecutable"] or (names.get("mix") != mix and "source" not in names):
             continue
         if "tokenizer" in names and not nodes[TOKENIZER.at(tokenizer=names["tokenizer"])]["assetMaterializations"]:
@@ -126,7 +126,7 @@ def chain(url: str, mix: str, snapshots: Mapping[str, Sequence[str]]) -> dict[st
         elif keys in snapshots:
             chosen[address] = list(snapshots[keys])
     for field, wanted in (("mix", mix), *(("source", source) for source in snapshots)):
-        if not any(names_of(address).get(field) == wanted for address in chosen):
+        if not any(names_in_asset_address(address).get(field) == wanted for address in chosen):
             raise SystemExit(f"{field} {wanted}: Dagster knows no such assets")
     return chosen
 

@@ -58,7 +58,7 @@ def grind(mill: Mill, name: str = MIX) -> None:
         mill.resolve(dedupe)
     for stream, snapshot in slices:
         mill.make_slice(mix, stream.key, snapshot)
-    for tokenizer in mill.catalogue.tokenizers_of(mix):
+    for tokenizer in mill.catalogue.tokenizers_of_mix(mix):
         named = tokenizer.training.snapshots if tokenizer.training else {}
         there = all(key in snapshots[stream] for stream, keys in named.items() for key in keys)
         mill.train(tokenizer, {} if there else {"packages": [INSTALLED], "stdlib": snapshots["stdlib"][-1:]})

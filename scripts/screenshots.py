@@ -81,7 +81,7 @@ def shoot_source(mill: Mill, server: Server, camera: Camera, snapshots: list[str
 def shoot_mixes(mill: Mill, server: Server, camera: Camera, snapshots: list[str]) -> None:
     """The pages of a mix: a slice, its tokens, the index and the packing plan of its tokens, and its tokenizer."""
     mix = next(mix for mix in mill.catalogue.mixes.values() if any(each.source == SOURCE for each in mix.streams))
-    tokenizer = mill.catalogue.tokenizers_of(mix)[0].name
+    tokenizer = mill.catalogue.tokenizers_of_mix(mix)[0].name
     stream = next(each.key for each in mix.streams if each.source == SOURCE)
     partition = f"?view=partitions&partition={snapshots[-1]}"
     camera.take(

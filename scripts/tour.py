@@ -54,7 +54,7 @@ def change_one_file(mill: Mill, snapshot: str) -> None:
         ground = sum(old.get(name) != content for name, content in rows.items())
         print(f"     {asset:<48} ground {ground}, kept {len(rows) - ground}")
     left = [*source_steps(mill.catalogue, source, snapshot, shelves), *mix_steps(mix, SOURCE, snapshot, shelves)]
-    left += cache_steps(mill.catalogue.tokenizers_of(mix), mix, SOURCE, snapshot, shelves)
+    left += cache_steps(mill.catalogue.tokenizers_of_mix(mix), mix, SOURCE, snapshot, shelves)
     finished = all(found.state == "finished" for found in survey_steps(left, mill.store))
     say("   everything below it is as if it had never been otherwise" if finished else "   something is left to do")
 
@@ -73,9 +73,11 @@ def _fingerprints(mill: Mill, snapshot: str) -> dict[str, dict[str, str]]:
     assets: list[str] = []
     for version in source.versions:
         assets.append(documents_asset(SOURCE, version))
-        assets += [attributes_asset(SOURCE, version, t.name) for t in mill.catalogue.taggers_of(source, version)]
+        assets += [
+            attributes_asset(SOURCE, version, t.name) for t in mill.catalogue.taggers_of_version(source, version)
+        ]
     assets.append(mix_asset(MIX, SOURCE))
-    assets += [cache_asset(MIX, t.name, SOURCE) for t in mill.catalogue.tokenizers_of(mix)]
+    assets += [cache_asset(MIX, t.name, SOURCE) for t in mill.catalogue.tokenizers_of_mix(mix)]
     return {
         asset: {row.name: row.content for row in read_ledger(mill.store, place(asset, snapshot))[1]} for asset in assets
     }
@@ -104,7 +106,7 @@ def cut_one_row(mill: Mill, snapshot: str) -> None:
 
 
 def _copy(store: Store, copy: Store, here: Place) -> None:
-    for prefix in (here.folder, f"{here.stem}."):
+    for prefix in (here.folder, f"{here.ledger_stem}."):
         top = prefix if prefix.endswith("/") else prefix.rpartition("/")[0] + "/"
         for entry in store.list(top):
             if entry.path.startswith(prefix):
@@ -133,7 +135,7 @@ def _audit(mill: Mill, folder: Path, here: Place) -> dg.AssetCheckEvaluation:
 def decode_first_tokens(mill: Mill) -> None:
     """The first tokens of the cache, and whose they are."""
     mix = mill.catalogue.mixes[MIX]
-    tokenizer = mill.catalogue.tokenizers_of(mix)[0]
+    tokenizer = mill.catalogue.tokenizers_of_mix(mix)[0]
     spelled = Spelled.from_str(mill.store.read(tokenizer_path(tokenizer.name)).decode())
     say(f"3. the first {TOKENS} tokens of {cache_asset(MIX, tokenizer.name, SOURCE)}:")
     for traced in first_tokens(mill.store, MIX, tokenizer.name, SOURCE, TOKENS):

@@ -22,7 +22,7 @@ from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
 from gristmill.lake.identity import digest_of
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from resources.pages.launches import MOST
 from resources.pauses import paused_names
 from sensors.following.happenings import changed_addresses, newest_event, unfinished_backfills
@@ -152,7 +152,7 @@ class Automation(dg.AutomationConditionSensorDefinition):
             return dg.SensorResult(run_requests=requests, **found)
         held = sorted(paused_names(context.instance))
         words = [f"not evaluated: {failed[0]}"] if failed else []
-        words += [f"{quantity(left, 'unit')} more at the next tick"] if left else []
+        words += [f"{number_and_noun(left, 'unit')} more at the next tick"] if left else []
         words += [f"paused: {', '.join(held)}"] if held else []
         return dg.SensorResult(skip_reason=dg.SkipReason("; ".join(words) or "nothing to request"), **found)
 
@@ -249,9 +249,9 @@ def _with_checks(context: dg.SensorEvaluationContext, request: dg.RunRequest) ->
 def _in_words(requests: Sequence[dg.RunRequest]) -> str:
     """What was requested, at most some of it."""
     told = [
-        f"{each.partition_key or 'indexes'}: {quantity(len(each.asset_selection), 'asset')}"
+        f"{each.partition_key or 'indexes'}: {number_and_noun(len(each.asset_selection), 'asset')}"
         if each.asset_selection
-        else f"a backfill of {quantity(len(snapshots_in(each)), 'snapshot')}"
+        else f"a backfill of {number_and_noun(len(snapshots_in(each)), 'snapshot')}"
         for each in requests
     ]
     return f"requested {', '.join(told[:NAMED])}{f' and {len(told) - NAMED} more' if len(told) > NAMED else ''}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gristmill.lake.address import attributes_asset, documents_asset, export_asset, export_index, mix_asset
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.export_formats.formats import codec_of
+from gristmill.recipes.export_formats.formats import codec_of_format
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.selection import Selection
 
@@ -38,7 +38,7 @@ class Selected:
 def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
     """Every asset whose recipe names a blocklist: versions of sources, and streams of mixes."""
     near: dict[str, set[str]] = {}
-    for address, owner in catalogue.slices():
+    for address, owner in catalogue.partitioned_assets():
         near.setdefault(owner, set()).add(address)
     for source in catalogue.sources.values():
         for before, revision in zip(source.versions, source.revisions, strict=False):
@@ -54,8 +54,8 @@ def selected_assets(catalogue: Catalogue) -> Iterator[Selected]:
 
 def _with_exports(catalogue: Catalogue, mix: Mix, stream: Stream, selected: Selected) -> Selected:
     """The slice of a mix with the exports that a takedown reaches at once."""
-    exports = catalogue.exports_of(mix)
-    excluding = [export.name for export in exports if codec_of(export.format).can_exclude]
+    exports = catalogue.exports_of_mix(mix)
+    excluding = [export.name for export in exports if codec_of_format(export.format).can_exclude]
     others = [export.name for export in exports if export.name not in excluding]
     return replace(
         selected,

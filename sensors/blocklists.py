@@ -21,14 +21,14 @@ from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, RecipeError, escape_controls
 from gristmill.lake.address import Place, blocklist_path, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, LostEntries, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
 from resources.lake import LakeResource
 from resources.pages.news import with_news
@@ -271,7 +271,7 @@ def _request_indexes(look: _Look, pending: Collection[str]) -> dict[str, Mark]:
     """
     wait: dict[str, Mark] = {}
     for address in pending:
-        if held := why_held(look.instance, frozenset({names_of(address)["mix"]})):
+        if held := why_held(look.instance, frozenset({names_in_asset_address(address)["mix"]})):
             look.messages.append(f"{address} waits: {held}")
             wait[address] = Mark("")
         elif look.is_under_way({address}, None):
@@ -331,7 +331,7 @@ def _result(look: _Look, memory: BlocklistMemory) -> dg.SensorResult:
         *map(escape_controls, look.wrong.values()),
         *dict.fromkeys(look.messages),
         *([f"{waiting} slices are being made; they are checked again"] if waiting else []),
-        *(f"{quantity(len(unread), 'slice')} cannot be checked: {line}" for line in unread[:1]),
+        *(f"{number_and_noun(len(unread), 'slice')} cannot be checked: {line}" for line in unread[:1]),
     ]
     told = "; ".join(reasons) or "nothing new: no slice is affected"
     return dg.SensorResult(skip_reason=dg.SkipReason(told), cursor=with_news(told, state))

@@ -15,7 +15,7 @@ from assets.support.keys import address_of
 from assets.support.last_reading import keep_shown, readings_of
 from gristmill.environment import INTERVAL
 from gristmill.errors import shorten
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from resources.pages.news import with_news, without_news
 from sensors.alert_events import events_after, newest_event_id
 from sensors.ticks import Found, success_result
@@ -81,7 +81,7 @@ def last_reading_sensor(
 def _in_words(ended: int, assets: int) -> str:
     if not ended:
         return "nothing new: no run was canceled, and none has failed"
-    return f"{quantity(ended, 'run')} canceled or failed, of {quantity(assets, 'asset')} with audits"
+    return f"{number_and_noun(ended, 'run')} canceled or failed, of {number_and_noun(assets, 'asset')} with audits"
 
 
 def _after(cursor: str | None) -> dict[str, int] | None:

@@ -161,7 +161,7 @@ def raw_arrival_sensors(catalogue: Catalogue, interval: int = INTERVAL) -> list[
         interval: seconds between two ticks of a sensor.
     """
     below: dict[str, list[str]] = {}
-    for address, source in catalogue.slices():
+    for address, source in catalogue.partitioned_assets():
         below.setdefault(source, []).append(address)
     watched = [source for source in catalogue.sources.values() if source.watched]
     return [raw_arrival_sensor(watched, below, interval=interval)] if watched else []

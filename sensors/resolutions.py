@@ -11,7 +11,7 @@ from assets.support.runs.own_checks import own_checks
 from gristmill.environment import INTERVAL
 from gristmill.errors import DataError, escape_controls
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import MARKS, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MARKS, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -165,7 +165,9 @@ def _known(instance: dg.DagsterInstance, dedupe: Dedupe) -> set[tuple[str, str]]
 
 def _held(instance: dg.DagsterInstance, dedupe: Dedupe, assets: set[str]) -> dict[str, str]:
     """Those sets of which nothing may be requested, because a person has said so, and why."""
-    held = {asset: why_held(instance, frozenset({names_of(asset)["source"], dedupe.name})) for asset in assets}
+    held = {
+        asset: why_held(instance, frozenset({names_in_asset_address(asset)["source"], dedupe.name})) for asset in assets
+    }
     return {asset: why for asset, why in held.items() if why}
 
 

@@ -10,7 +10,7 @@ from dagster._core.definitions.run_request import DagsterRunReaction
 
 from assets.support.keys import address_of, snapshots_of
 from gristmill.errors import escape_controls, shorten
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from resources.pages.news import without_news
 
 M = TypeVar("M", bound=msgspec.Struct)
@@ -106,10 +106,10 @@ def requests_in_words(requests: Sequence[dg.RunRequest]) -> str:
     """
     named = [_named(each) for each in requests[:NAMED]]
     more = f" and {len(requests) - NAMED} more" if len(requests) > NAMED else ""
-    return f"requested {quantity(len(requests), 'run')}: {', '.join(named)}{more}"
+    return f"requested {number_and_noun(len(requests), 'run')}: {', '.join(named)}{more}"
 
 
 def _named(request: dg.RunRequest) -> str:
     first, *others = map(address_of, request.asset_selection or ())
-    more = f" and {quantity(len(others), 'other')}" if others else ""
+    more = f" and {number_and_noun(len(others), 'other')}" if others else ""
     return f"{first}{more}{f' ({request.partition_key})' if request.partition_key else ''}"

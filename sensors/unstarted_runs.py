@@ -42,7 +42,7 @@ def unstarted_sensor(
         interval: seconds between two ticks.
         now: the clock, in seconds.
     """
-    sources = dict(catalogue.slices())
+    sources = dict(catalogue.partitioned_assets())
 
     @dg.sensor(
         name="unstarted_runs",

@@ -7,11 +7,11 @@ import dagster as dg
 
 from assets.watched_folders import prepare_name
 from gristmill.energon.recipes.watched_folder import WatchedFolder
-from gristmill.energon.watching.listing import dump_watch, load_watch, state_of
+from gristmill.energon.watching.listing import dump_watch, load_watch, requested_state
 from gristmill.energon.watching.prepare import open_watched
 from gristmill.environment import INTERVAL
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from resources.lake import LakeResource
 from resources.pages.news import with_news, without_news
 
@@ -51,16 +51,18 @@ def _sensor(folder: WatchedFolder, interval: int, box: float, now: Callable[[], 
     def watch(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         began = time.monotonic()
         mind = load_watch(without_news(context.cursor), folder)
-        seen = mind.look(folder, open_watched(folder, lake.lake()).store(), now, lambda: time.monotonic() - began > box)
+        seen = mind.look(
+            folder, open_watched(folder, lake.lake()).open_dataset_store(), now, lambda: time.monotonic() - began > box
+        )
         reason, state, files = f"the folder is being listed: {mind.seen.objects:,} files so far", "", 0
         if seen is not None:
-            state, files = state_of(folder, seen), seen.objects
+            state, files = requested_state(folder, seen), seen.objects
             reason = _why_not(context.instance, folder, job, state, marked=seen.marked, files=seen.objects)
             if not reason and not mind.is_quiet(folder):
                 reason = f"the files have changed; waits until they stay the same for {folder.quiet:g} s"
         if reason:
             return dg.SensorResult(skip_reason=reason, cursor=with_news(reason, dump_watch(mind)))
-        news = f"requested 1 run: {folder.path} has changed, {quantity(files, 'file')}"
+        news = f"requested 1 run: {folder.path} has changed, {number_and_noun(files, 'file')}"
         cursor = with_news(news, dump_watch(mind))
         return dg.SensorResult(run_requests=[dg.RunRequest(tags={STATE: state})], cursor=cursor)
 

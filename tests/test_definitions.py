@@ -14,7 +14,7 @@ from dagster_kit import SHELVES, environment_of
 from assets.support.keys import address_of, group_of
 from definitions import build
 from gristmill.lake.address import documents_asset
-from gristmill.lake.asset_kinds import checks_of
+from gristmill.lake.asset_kinds import blocking_checks_of_asset
 from gristmill.readers.dolma import DolmaLines
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -125,7 +125,7 @@ def test_what_may_not_be_wrong_is_guarded_by_a_blocking_check_on_its_partitions(
             expected = {"cache_complete"}
         elif address.startswith("exports/") and "/index" not in address:
             expected = {"export_complete"}
-        assert set(checks_of(address)) == expected, address
+        assert set(blocking_checks_of_asset(address)) == expected, address
         compared = {"volume"} if expected else set()
         assert found.get(address, set()) == expected | compared | {f"{name}_audit" for name in expected}, address
 

@@ -244,7 +244,7 @@ def written(mill: Mill) -> list[dict[str, object]]:
     mill.store.put("blocklists/takedowns.jsonl", blocked + b"\n")
     assert ("pages", "doc-00000") in read_blocklist(mill.store, "takedowns")
     rows = [mill.rows(where.shard("a")), mill.rows(mill.attributes("words-1").shard("a"))]
-    rows += [mill.rows(where.quarantine("a")), [json.loads(blocked)], mill.rows(where.table)]
+    rows += [mill.rows(where.quarantine_path("a")), [json.loads(blocked)], mill.rows(where.table)]
     alert = Alert(event="run_failure", run="1", job="mine", assets=(), snapshot="", check="", error="no", next="mend")
     return [message_of(alert, "", 0, "s3://bucket/lake"), *(row for shard in rows for row in shard)] + [
         json.loads(as_json(each)) for each in (ledger, compose_index("mixes/blend/index", (), {}))

@@ -130,7 +130,7 @@ def test_every_name_and_code_version_that_an_old_database_knows_is_the_same(
 
 
 def test_the_plan_of_an_old_lake_is_empty_but_for_its_indexes(old: Old) -> None:
-    found = list(Planner(read_catalogue(SHELVES), SHELVES, old.lake).prospects())
+    found = list(Planner(read_catalogue(SHELVES), SHELVES, old.lake).survey_all())
     assert {(each.asset, each.state): each.why for each in found if each.state != "finished"} == DUE[old.version]
     sliced = {address for address, each in old.names["assets"].items() if each["code version"] and each["partitions"]}
     assert len(sliced) == 16

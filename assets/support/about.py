@@ -18,13 +18,13 @@ def selection_in_words(selection: Selection) -> str:
         selection: a stream of a mix, or a revision of a source.
     """
     parts = []
-    if selection.reasons:
-        rules = (f"- `{name}`: {because}" for name, because in selection.reasons.items())
+    if selection.reasons_by_rule:
+        rules = (f"- `{name}`: {because}" for name, because in selection.reasons_by_rule.items())
         parts.append("\n".join(["Drops rows by these rules:", "", *rules]))
     else:
         parts.append("No rule drops rows.")
-    if selection.changes:
-        parts.append("\n".join(["Changes rows:", "", *(f"- {change}" for change in selection.changes)]))
+    if selection.changes_in_words:
+        parts.append("\n".join(["Changes rows:", "", *(f"- {change}" for change in selection.changes_in_words)]))
     return "\n\n".join(parts)
 
 

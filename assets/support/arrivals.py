@@ -24,7 +24,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.scan import EMPTY, Seen, present_snapshots, scan_raw
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import quantity, size_in_words
+from gristmill.reports.sizes import number_and_noun, size_in_words
 
 ARRIVALS = "raw_arrivals"
 """The name of the sensor that watches the raw data of all sources."""
@@ -146,7 +146,7 @@ def _record(instance: dg.DagsterInstance, source: Source, found: Mapping[str, tu
 
 def _in_words(seen: Seen, last_version: str | None, changes: RawChanges | None) -> str:
     """What has happened to a snapshot since its last report."""
-    files = f"{quantity(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
+    files = f"{number_and_noun(seen.objects, 'file')}, {size_in_words(seen.bytes)}"
     differs = str(changes or "")
     if not seen.objects:
         return f"vanished: {differs or 'no file is left'}"
@@ -248,4 +248,4 @@ def _is_empty(lake: Store, address: str, snapshot: str) -> bool:
         ledger = read_head(lake, partition)
     except DataError:
         return False
-    return (ledger is None or not ledger.totals.get("shards")) and lake.head(partition.claim) is None
+    return (ledger is None or not ledger.totals.get("shards")) and lake.head(partition.claim_path) is None

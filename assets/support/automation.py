@@ -16,7 +16,7 @@ from typing import Any
 import dagster as dg
 
 from assets.support.runs.tags import made_together_tag
-from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from gristmill.lake.asset_kinds import RAW, kind_of, names_in_asset_address
 from resources.pauses import paused_names
 
 
@@ -97,7 +97,7 @@ def when_needed(address: str, source: str, reads: Sequence[str]) -> Needed:
     else:
         whole = _due_together(address) & ready & ~_deps_behind()
     words = "Due, and all inputs are ready"
-    return Needed(words, whole & ~Paused(frozenset({source, names_of(address).get("mix", source)})))
+    return Needed(words, whole & ~Paused(frozenset({source, names_in_asset_address(address).get("mix", source)})))
 
 
 def when_below_changed(name: str) -> Needed:

@@ -12,9 +12,9 @@ from assets.support.keys import address_of
 from assets.support.runs.tags import MIX
 from assets.support.step_ops import StepAssets
 from gristmill.lake.address import mix_index
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.recipes.code.digest import file_of
+from gristmill.recipes.code.digest import declaring_file
 
 
 class CodeReferences:
@@ -47,13 +47,13 @@ class CodeReferences:
     def of_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
         """The same asset, which names its files."""
         mix = spec.tags.get(MIX)  # a preview has a key, but no place in the lake that would name its mix
-        address = mix_index(mix) if mix and not names_of(address_of(spec.key)) else address_of(spec.key)
+        address = mix_index(mix) if mix and not names_in_asset_address(address_of(spec.key)) else address_of(spec.key)
         return spec.merge_attributes(metadata=self.metadata(address))
 
     def metadata(self, address: str) -> dict[str, Any]:
         """The entry of an asset's metadata; empty if its recipes are of no shelf, as in tests."""
         recipes = [each for each in self._recipes(address) if each is not None]
-        files = tuple(filter(None, map(file_of, recipes)))
+        files = tuple(filter(None, map(declaring_file, recipes)))
         if files not in self._known:
             self._known[files] = {"dagster/code_references": self._value(files)} if files else {}
         return self._known[files]
@@ -61,7 +61,7 @@ class CodeReferences:
     def _recipes(self, address: str) -> Iterator[object]:
         """The recipes that make an asset: what is most its own comes first."""
         found = self._catalogue
-        names = names_of(address)
+        names = names_in_asset_address(address)
         for field, shelves in (
             ("set", (found.taggers, found.dedupes)),
             ("export", (found.exports,)),

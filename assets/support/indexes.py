@@ -10,15 +10,15 @@ from assets.support.facts.totals import totals_facts
 from assets.support.keys import key_of, snapshots_of
 from assets.support.next_steps import OF_ABSENT
 from gristmill.errors import GristmillError, escape_controls
-from gristmill.formats.levanter.mixture_weights import sequences_of
-from gristmill.lake.asset_kinds import TOKEN_CACHE_INDEX, kind_of, names_of
+from gristmill.formats.levanter.mixture_weights import sequences_by_stream
+from gristmill.lake.asset_kinds import TOKEN_CACHE_INDEX, kind_of, names_in_asset_address
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
-from gristmill.reports.sizes import percent, quantity, size_in_words
+from gristmill.reports.sizes import number_and_noun, percentage, size_in_words
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
 
@@ -66,7 +66,9 @@ def _presence(check: dg.AssetCheckKey, absent: Sequence[str]) -> dg.AssetCheckRe
         check_name=check.name,
         passed=not absent,
         severity=dg.AssetCheckSeverity.WARN,
-        description=f"{quantity(len(absent), 'slice')} not made yet: {named}" if absent else "no slice is absent",
+        description=f"{number_and_noun(len(absent), 'slice')} not made yet: {named}"
+        if absent
+        else "no slice is absent",
         metadata={"run next": OF_ABSENT} if absent else {},
     )
 
@@ -78,7 +80,7 @@ def streams_facts(store: Store, mix: Mix, index: Index, sources: Mapping[str, So
 
 def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
     """The metadata on how training reads each stream of a mix."""
-    blocks = sequences_of(mix.train_weights(reading), mix.block)
+    blocks = sequences_by_stream(mix.train_weights(reading), mix.block)
     rows = [
         dg.TableRecord(
             {
@@ -91,7 +93,7 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
                 ),
                 "weight": each.weight,
                 f"sequences in a block of {mix.block}": blocks[each.stream],
-                **({} if each.share is None else {"share of tokens (%)": percent(each.share)}),
+                **({} if each.share is None else {"share of tokens (%)": percentage(each.share)}),
                 **({} if each.read is None else {"tokens read": each.read}),
                 **({} if each.rate is None else {"rate": float(f"{each.rate:.3g}")}),
                 **({} if each.epochs is None else {"epochs": float(f"{each.epochs:.3g}")}),
@@ -103,12 +105,12 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
         "tokens in training": reading.total,
         "sequence length": reading.sequence_length,
         "sequences in training": reading.total_sequences,
-        "bounded by": ", ".join(mix.bounding(reading)) or None,
+        "bounded by": ", ".join(mix.bounding_streams(reading)) or None,
     }
     return {
         "streams in training": dg.MetadataValue.table(rows),
         **{name: fact for name, fact in told.items() if fact is not None},
-        **warnings_metadata([*reading.shortages, *reading.warnings]),
+        **warnings_metadata([*reading.shortage_sentences, *reading.warnings]),
     }
 
 
@@ -145,7 +147,7 @@ def read_index_facts(store: Store, catalogue: Catalogue, index: Index) -> dict[s
     """
     facts = index_facts(store, index)
     if kind_of(index.asset) is TOKEN_CACHE_INDEX:
-        mix = catalogue.mixes[names_of(index.asset)["mix"]]
+        mix = catalogue.mixes[names_in_asset_address(index.asset)["mix"]]
         sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
         try:
             facts |= streams_facts(store, mix, index, sources)

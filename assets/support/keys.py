@@ -6,7 +6,7 @@ from functools import cache
 
 import dagster as dg
 
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import digest_of
 
 LAKE = "lake"
@@ -40,7 +40,7 @@ def group_of(address: str) -> str:
     >>> group_of("sources/wiki-en/v1/documents"), group_of("token_caches/blend/bpe-1/index"), group_of("models/toxic-1")
     ('wiki_en_v1', 'tokens_blend_bpe_1', 'models')
     """
-    names = names_of(address)
+    names = names_in_asset_address(address)
     top, named, *more = address.split("/")
     if "version" in names:
         return plain_name(f"{names['source']}-{names['version']}")

@@ -22,7 +22,7 @@ from gristmill.errors import DataError
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import TOKENIZER, kind_of, names_of
+from gristmill.lake.asset_kinds import TOKENIZER, kind_of, names_in_asset_address
 from gristmill.lake.store.disk.file_lock import open_locked
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
@@ -41,7 +41,7 @@ from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import why_unresolved
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
 Build = Callable[..., dg.Definitions]
@@ -119,7 +119,7 @@ class Mill:
             if here is None or here != slice_:  # what comes next is surveyed after what it is made from
                 self._launch(planner, together)
             slice_ = here
-            together += self._due(planner.survey(task), left)
+            together += self._due(planner.survey_task(task), left)
         self._launch(planner, together)
         return left
 
@@ -129,7 +129,7 @@ class Mill:
 
     @cached_property
     def _sources(self) -> dict[str, str]:
-        return dict(self.catalogue.slices())
+        return dict(self.catalogue.partitioned_assets())
 
     def _due(self, prospects: Iterable[Prospect], left: list[str]) -> Iterator[Prospect]:
         for prospect in prospects:
@@ -153,7 +153,7 @@ class Mill:
         for prospect in together:
             self.say(_line(prospect))
         if together:
-            trained = names_of(together[0].asset) if kind_of(together[0].asset) is TOKENIZER else {}
+            trained = names_in_asset_address(together[0].asset) if kind_of(together[0].asset) is TOKENIZER else {}
             if trained:
                 self.run(f"{plain_name(trained['tokenizer'])}_train")
             else:
@@ -216,7 +216,7 @@ class Mill:
 
     def resolve(self, dedupe: Dedupe) -> None:
         """A dedupe recipe: its resolution, then the sets of the snapshots whose marks changed."""
-        if why_unresolved(self.store, dedupe, self.catalogue.editions_of(dedupe)):
+        if why_unresolved(self.store, dedupe, self.catalogue.edition_sources_of_dedupe(dedupe)):
             self.materialize([dedupe.asset], None)
         for source in dedupe.versions:
             for snapshot in sorted(self.instance.get_dynamic_partitions(snapshots_of(source).name or "")):
@@ -234,8 +234,8 @@ class Mill:
         """A mix's slice: its tokens, and its exports."""
         shelves = self.environment.shelves
         steps = [
-            *cache_steps(self.catalogue.tokenizers_of(mix), mix, stream, snapshot, shelves),
-            *export_steps(self.catalogue.exports_of(mix), mix, stream, snapshot, shelves),
+            *cache_steps(self.catalogue.tokenizers_of_mix(mix), mix, stream, snapshot, shelves),
+            *export_steps(self.catalogue.exports_of_mix(mix), mix, stream, snapshot, shelves),
         ]
         if self.needed(f"tokens and exports of {mix.name}/{stream}", snapshot, steps):
             self.materialize([asset for step in steps for asset in step.makes], snapshot)
@@ -252,7 +252,7 @@ class Mill:
 
     def make_folder(self, recipe: LabelledSet | Model) -> None:
         """A labelled set or a model, if it is not there as its recipe says."""
-        address, found = address_of(recipe), folder_state(self.store, recipe)
+        address, found = model_address(recipe), folder_state(self.store, recipe)
         if found.state == "finished":
             self.kept += 1
             self.say(f"{address} is there; nothing to do")
@@ -263,8 +263,8 @@ class Mill:
         """The indexes of a mix, its caches and its exports, unless they are as they would be closed now."""
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
         known = {key: self.instance.get_dynamic_partitions(f"snapshots/{each.name}") for key, each in sources.items()}
-        exports = self.catalogue.exports_of(mix)
-        indexes = MixIndexes(mix, self.catalogue.tokenizers_of(mix), sources, known, exports)
+        exports = self.catalogue.exports_of_mix(mix)
+        indexes = MixIndexes(mix, self.catalogue.tokenizers_of_mix(mix), sources, known, exports)
         if any(indexes.why_open(self.store, address) for address in indexes.addresses):
             self.run(index_name(mix.name))
 

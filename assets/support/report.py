@@ -11,18 +11,18 @@ from assets.support.facts.pictures import in_short, markdown_image
 from assets.support.facts.tables import metadata_table
 from assets.support.facts.totals import dropped_facts, totals_facts
 from assets.support.next_steps import beside_result, failure_metadata
-from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, is_failure, words_of
+from gristmill.errors import DataError, RecipeError, StoreError, Superseded, TooManyRefused, error_in_words, is_failure
 from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import QUARANTINE
 from gristmill.reports.histogram import Histogram, draw_histogram, trim_histogram
-from gristmill.reports.sizes import percent
+from gristmill.reports.sizes import percentage
 from gristmill.reports.small_plot import MOST, draw_small
 from gristmill.stages.conversion.examples import refused_examples
 from gristmill.stages.token_cache.part import part_records
-from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, edges_of
+from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics, length_bucket_edges
 from resources.lake import LakeResource
 
 _RETRIES = 2
@@ -66,7 +66,7 @@ def convert_errors(lake: LakeResource, where: str = "") -> Iterator[None]:
         if not is_failure(error):
             raise
         raise dg.Failure(
-            description=f"{words_of(error)} (a bug: see the trace in the log; a retry does not help)",
+            description=f"{error_in_words(error)} (a bug: see the trace in the log; a retry does not help)",
             metadata=failure_metadata(error),
             allow_retries=False,
         ) from error
@@ -163,7 +163,7 @@ def ledger_facts(store: Store, place: Place, ledger: Ledger, shards: Sequence[Sh
                 {
                     "reason": reason,
                     "rows": count,
-                    "share (%)": percent(count, rows + sum(ledger.dropped.values())),
+                    "share (%)": percentage(count, rows + sum(ledger.dropped.values())),
                     **({"example": places.get(reason, "")} if places else {}),
                 }
                 for reason, count in sorted(ledger.dropped.items(), key=lambda i: -i[1])
@@ -189,11 +189,11 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
     tokens = sum(part.counts.get("tokens", 0) for part in parts)
     if not facts.lengths or not tokens:
         return {}
-    histogram = Histogram(tuple(edges_of(len(facts.lengths))), facts.lengths)
+    histogram = Histogram(tuple(length_bucket_edges(len(facts.lengths))), facts.lengths)
     return {
         **({"bytes of text a token": round(facts.bytes / tokens, 3)} if facts.bytes else {}),  # prebuilt rows: no text
-        "tokens inside a character (%)": percent(facts.fragments, tokens),
-        "unknown tokens (%)": percent(facts.unknown, tokens),
+        "tokens inside a character (%)": percentage(facts.fragments, tokens),
+        "unknown tokens (%)": percentage(facts.unknown, tokens),
         "lengths in short": _lengths_in_short(histogram, tokens),
         "document lengths": dg.MetadataValue.md(histogram_image(histogram, "document lengths", "documents by tokens")),
     }
@@ -201,7 +201,9 @@ def cache_facts(parts: Sequence[Shard]) -> dict[str, Any]:
 
 def _lengths_in_short(histogram: Histogram, tokens: int) -> dg.MarkdownMetadataValue:
     shown = trim_histogram(histogram)
-    words = f"{histogram.total:,} documents by their tokens; on average {tokens / histogram.total:,.0f} tokens"
+    words = (
+        f"{histogram.value_count:,} documents by their tokens; on average {tokens / histogram.value_count:,.0f} tokens"
+    )
     svg = draw_small(shown.counts[-MOST:], f"{shown.edges[-MOST - 1 :][0]:,}", f"{shown.edges[-1]:,}")
     return in_short(words, "document lengths", svg)
 

@@ -14,9 +14,9 @@ from assets.support.keys import group_of, key_of, plain_name, snapshots_of
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
 from gristmill.pipeline.models import all_folders, inputs_of_folder
-from gristmill.pipeline.volume import VOLUME, volume_of
+from gristmill.pipeline.volume import VOLUME, volume_check_of_address
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 
 
 def untangle_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[StepAssets]:
@@ -30,7 +30,9 @@ def untangle_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[St
         steps: steps that make the assets.
         catalogue: the recipes.
     """
-    reads = {address_of(recipe): {above for above, _ in inputs_of_folder(recipe)} for recipe in all_folders(catalogue)}
+    reads = {
+        model_address(recipe): {above for above, _ in inputs_of_folder(recipe)} for recipe in all_folders(catalogue)
+    }
     maker = {output.address: step.name for step in steps for output in step.outputs}
     every = reads | {step.name: set(step.upstream) for step in steps}
     try:
@@ -73,7 +75,7 @@ def _define(step: StepAssets, ops: Ops, catalogue: Catalogue) -> dg.AssetsDefini
                 asset=key_of(output.address),
                 description=statement,
                 blocking=check not in output.warnings
-                and (check != VOLUME or volume_of(catalogue, output.address, ()).blocking),
+                and (check != VOLUME or volume_check_of_address(catalogue, output.address, ()).is_blocking),
                 partitions_def=snapshots,
             )
             for output in outputs

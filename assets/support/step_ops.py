@@ -21,7 +21,7 @@ from assets.support.report import check_result, convert_errors, record_check
 from assets.support.runs.tags import tag_run
 from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.added_checks import AddedCheck, added_checks
-from gristmill.execution.checks import Check, warnings_of
+from gristmill.execution.checks import Check, warning_sentences
 from gristmill.execution.claim import Claimant
 from gristmill.execution.runner import raise_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
@@ -31,9 +31,9 @@ from gristmill.lake.asset_kinds import kind_of
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.volume import VOLUME, Volume, volume_of
+from gristmill.pipeline.volume import VOLUME, Volume, volume_check_of_address
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from resources.engine import RunEngine
 from resources.lake import LakeResource
 
@@ -184,7 +184,9 @@ def _claim(
     by = Claimant.of_dagster(in_process=context.job_def.executor_def.name in _IN_PROCESS)
     planned = plan(step, lake.lake(), token, force=force, by=by)
     for partition in planned.partitions:
-        counts = f"{quantity(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
+        counts = (
+            f"{number_and_noun(partition.todo, 'shard')} to grind, {partition.kept} kept, {len(partition.gone)} gone"
+        )
         context.log.info(f"{partition.place.asset}: {counts}")
     for refused in planned.refused:  # the commit of this set fails; the other sets are published
         context.log.error(refused.message)
@@ -228,7 +230,7 @@ class Ops:
     def _volume(self, context: dg.OpExecutionContext, assets: StepAssets, address: str) -> Volume:
         """The check that compares a partition with those of earlier snapshots that Dagster knows."""
         known = context.instance.get_dynamic_partitions(snapshots_of(assets.source).name or "")
-        return volume_of(self._catalogue, address, known, describes=True)
+        return volume_check_of_address(self._catalogue, address, known, describes=True)
 
     def _plan_op(self, inputs: int) -> dg.OpDefinition:
         @dg.op(
@@ -304,10 +306,10 @@ class Ops:
                 added = added_checks(output.address, output.step.checks(output.address))
                 more: dict[str, Check] = {VOLUME: volume, **added}
                 assembled = assemble_one(output.step, planned, output.address, _about(context), more)
-            for warning in warnings_of(assembled.verdicts):
+            for warning in warning_sentences(assembled.verdicts):
                 context.log.warning(f"{output.address}: {warning}")
             for verdict in assembled.verdicts:
-                blocking = verdict.name not in output.warnings and (verdict.name != VOLUME or volume.blocking)
+                blocking = verdict.name not in output.warnings and (verdict.name != VOLUME or volume.is_blocking)
                 yield from record_check(context, check_result(verdict, key_of(output.address)), blocking=blocking)
             with convert_errors(lake):
                 ledger = publish_one(planned, output.address, assembled)

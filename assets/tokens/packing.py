@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.reports.histogram import Histogram
-from gristmill.reports.sizes import percent
+from gristmill.reports.sizes import percentage
 from gristmill.stages.packing.plans import PackingPlan, plan_cache
 from gristmill.stages.packing.report import Report
 from resources.lake import LakeResource
@@ -94,7 +94,7 @@ def _facts(store: Store, folder: str, planned: Sequence[PackingPlan]) -> dict[st
     largest = sorted(planned, key=lambda split: -split.report.tokens)[:DRAWN]
     return {
         "sequence length": reports[0].length,
-        "filled (%)": percent(filled, filled + padding) if filled else 100.0,
+        "filled (%)": percentage(filled, filled + padding) if filled else 100.0,
         **sums,
         "splits": dg.MetadataValue.table([_row(split) for split in planned]),
         "document lengths": _plots(largest, lambda report: report.lengths, "documents by tokens"),
@@ -110,7 +110,7 @@ def _row(split: PackingPlan) -> dg.TableRecord:
             "stream": _stream(split),
             "split": split.split,
             "sequences are": report.kind,
-            "filled (%)": percent(split.fill_rate),
+            "filled (%)": percentage(split.fill_rate),
             **{name: getattr(report, field) for name, field in SUMS.items()},
         }
     )

@@ -64,7 +64,7 @@ def _described(tokenizer: Tokenizer) -> str:
 
 def _owners(catalogue: Catalogue, tokenizer: Tokenizer) -> list[str]:
     """The owners of the mixes that a tokenizer is trained on or used by, each once."""
-    mixes = [mix for mix in catalogue.mixes.values() if tokenizer in catalogue.tokenizers_of(mix)]
+    mixes = [mix for mix in catalogue.mixes.values() if tokenizer in catalogue.tokenizers_of_mix(mix)]
     if tokenizer.training and tokenizer.training.mix in catalogue.mixes:
         mixes.insert(0, catalogue.mixes[tokenizer.training.mix])
     return list(dict.fromkeys(owner for mix in mixes for owner in mix.owners))

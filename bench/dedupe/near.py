@@ -20,7 +20,7 @@ from bench.harness.environments import datatrove
 from bench.harness.place import SNAPSHOT
 from bench.harness.row import Row
 from bench.inputs.shelf import PACKAGE, raw_folder, variables
-from gristmill.text.units.shingles import shingles
+from gristmill.text.units.shingles import hash_shingles
 
 BAR = 40.0
 SIMILAR = 0.5
@@ -123,7 +123,7 @@ def _precision(corpus: PlantedCorpus, clusters: Clusters) -> float:
 
 
 def _ngrams(text: str) -> set[int]:
-    return {each for column in shingles([text], 5, "words-1") for each in column.hashes.tolist()}
+    return {each for column in hash_shingles([text], 5, "words-1") for each in column.hashes.tolist()}
 
 
 def _jaccard(one: set[int], other: set[int]) -> float:

@@ -29,7 +29,7 @@ def main() -> None:
     if sys.argv[1] == "prepare":
         prepare_tars(dataset, PrepareOptions(ratio={"train": 1}), crude_dataset(), lambda _: None)
     else:
-        add = add_tar_media if is_prepared(dataset.store()) else add_file_media
+        add = add_tar_media if is_prepared(dataset.open_dataset_store()) else add_file_media
         add(dataset, MediaFilter("EXTENSION"), WORKERS, None)
     print(json.dumps({"cpu_s": spent() - cpu, "wall_s": time.perf_counter() - wall}))
 

@@ -61,7 +61,7 @@ def main() -> None:
     source, count = sys.argv[1], int(sys.argv[2])
     environment = read_environment()
     catalogue = read_catalogue(environment.named_shelves())
-    addresses = [address for address, of in catalogue.slices() if of == source]
+    addresses = [address for address, of in catalogue.partitioned_assets() if of == source]
     write_snapshots(Path(environment.lake), source, addresses, count)
     job = defs().resolve_job_def("sync")
     with dg.DagsterInstance.get() as instance, measured() as costs:

@@ -190,7 +190,7 @@ class Maker:
         for line in lines:
             raw_spans.add(RawSpan(begin, begin + len(line)))
             begin += len(line) + 1
-        v0 = self._documents(V0, name, numbers, lines, Input(RAW, f"{name}.jsonl", ""), raw_spans.pack())
+        v0 = self._documents(V0, name, numbers, lines, Input(RAW, f"{name}.jsonl", ""), raw_spans.packed_spans())
         writer = ShardWriter(self._store, SET.shard(name))
         row = b'{"id":"doc-%d","source":"pages","attributes":{"length-1__number":[[0,1,%d.0]]}}\n'
         writer.write(b"".join([row % (number, number) for number in numbers]))

@@ -21,7 +21,7 @@ from bench.harness.cost import ROOT, Cost, timed
 from bench.harness.environments import datatrove, dolma, levanter
 from bench.inputs.shelf import EOS
 from gristmill.encoding.encoder import Encoder
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.tokenizer import TokenizerOptions
 
@@ -79,7 +79,7 @@ def levanter_folder(tokenizer: Path, folder: Path) -> Path:
 
 def field_of(root: Path, cache: str, field: str = "input_ids") -> tuple[Ids, Lengths]:
     """All elements of a field of a consolidated cache, ours or Levanter's, and how many each row has."""
-    reader = CacheReader(ranges_of(FolderStore(str(root))), cache)
+    reader = CacheReader(range_reader_of_store(FolderStore(str(root))), cache)
     return reader.elements(field, 0, reader.count(field)), np.diff(reader.bounds(field, 0, reader.rows))
 
 

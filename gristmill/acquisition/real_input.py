@@ -22,9 +22,9 @@ from pathlib import Path
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot, raw_folder
-from gristmill.readers.python_metadata import distribution, normalised
+from gristmill.readers.python_metadata import distribution, normalise_package_name
 from gristmill.readers.text import Unfit
-from gristmill.readers.zip_archive import unsafe
+from gristmill.readers.zip_archive import is_unsafe_path
 from gristmill.reports.sizes import size_in_words
 
 Put = Callable[[str, bytes], object]
@@ -104,7 +104,7 @@ def acquire_stdlib(
     if not any(name.endswith(".py") for name in files):
         return replace(start, trouble="this Python has no source files; use one that has")
     say(f"standard library of Python {snapshot}: {len(files)} files")
-    return _delivered(start, files.items(), put, have)
+    return _deliver_files(start, files.items(), put, have)
 
 
 def _library_files(root: Path) -> Iterator[Path]:
@@ -145,7 +145,7 @@ def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirement
     folder = cache / start.snapshot
     wheels = _locked_wheels(folder, locked)
     if len(wheels) < len(locked):
-        trouble = _download(requirements, folder, say)
+        trouble = _pip_download(requirements, folder, say)
         wheels = _locked_wheels(folder, locked)
         if len(wheels) < len(locked):
             missing = ", ".join(sorted(set(locked) - set(wheels)))
@@ -153,7 +153,7 @@ def acquire_packages(put: Put, have: Have, say: Say, *, cache: Path, requirement
             hint = f"the snapshot {INSTALLED!r} needs no network"
             return replace(start, trouble=f"not fetched: {missing} ({reason}); {hint}")
     say(f"packages of {start.snapshot}: {len(wheels)} wheels")
-    return _delivered(start, ((path.name, path.read_bytes()) for _, path in sorted(wheels.items())), put, have)
+    return _deliver_files(start, ((path.name, path.read_bytes()) for _, path in sorted(wheels.items())), put, have)
 
 
 def read_lock(requirements: Path) -> Mapping[str, frozenset[str]]:
@@ -171,7 +171,7 @@ def read_lock(requirements: Path) -> Mapping[str, frozenset[str]]:
         if not match:
             raise RecipeError(f"{requirements.name}, line {number}: write name==version --hash=sha256:<digest>")
         hashes = frozenset(match["hashes"].replace(" --hash=sha256:", " ").split())
-        locked[f"{normalised(match['name'])}=={match['version']}"] = hashes
+        locked[f"{normalise_package_name(match['name'])}=={match['version']}"] = hashes
     return locked
 
 
@@ -186,9 +186,9 @@ def _locked_wheels(folder: Path, locked: Mapping[str, frozenset[str]]) -> dict[s
     return wheels
 
 
-def _download(requirements: Path, folder: Path, say: Say) -> str:
+def _pip_download(requirements: Path, folder: Path, say: Say) -> str:
     """Runs `pip download`. Returns pip's error messages; empty if it succeeded."""
-    pip = _pip()
+    pip = _pip_command()
     if not pip:
         return "neither pip nor uv is installed"
     folder.mkdir(parents=True, exist_ok=True)
@@ -211,7 +211,7 @@ def _download(requirements: Path, folder: Path, say: Say) -> str:
     return " ".join(errors) or f"pip ended with code {process.returncode}" if process.returncode else ""
 
 
-def _pip() -> Sequence[str]:
+def _pip_command() -> Sequence[str]:
     """The command that runs pip: that of this Python, or that of uv; empty if neither is installed."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
@@ -243,7 +243,7 @@ def acquire_installed(put: Put, have: Have, say: Say, *, path: list[str] | None 
             say(f"an installed distribution was skipped: {error}")
             continue
         name = f"{release.name}-{release.version}.dist-info/METADATA"
-        if release.name in names or unsafe(name):
+        if release.name in names or is_unsafe_path(name):
             say(f"an installed distribution was skipped: {name!r} is hidden by another, or is not a valid path")
             continue
         names.add(release.name)
@@ -251,10 +251,10 @@ def acquire_installed(put: Put, have: Have, say: Say, *, path: list[str] | None 
     if not files:
         return replace(start, trouble="this Python has no distributions installed")
     say(f"installed distributions: {len(files)}")
-    return _delivered(start, sorted(files.items()), put, have)
+    return _deliver_files(start, sorted(files.items()), put, have)
 
 
-def _delivered(start: Acquired, files: Iterable[tuple[str, bytes]], put: Put, have: Have) -> Acquired:
+def _deliver_files(start: Acquired, files: Iterable[tuple[str, bytes]], put: Put, have: Have) -> Acquired:
     """Writes the files that the lake does not hold in the same size."""
     written = kept = size = 0
     for name, data in files:

@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"{unknown[0]!r} cannot be acquired; choose from {', '.join(KINDS)}")
     store = chosen_lake(arguments).store()
     trouble = False
-    for acquired in _acquire(store, names, arguments.cache, arguments.requirements):
+    for acquired in _acquire_named(store, names, arguments.cache, arguments.requirements):
         print_line(str(acquired))
         trouble |= bool(acquired.trouble)
     if store.head(TAKEDOWNS) is None:
@@ -57,7 +57,7 @@ def run(arguments: Namespace) -> int:
     return 2 if trouble else 0
 
 
-def _acquire(store: Store, names: list[str], cache: Path, requirements: Path) -> Iterator[Acquired]:
+def _acquire_named(store: Store, names: list[str], cache: Path, requirements: Path) -> Iterator[Acquired]:
     def have(path: str) -> int | None:
         entry = store.head(path)
         return entry.size if entry else None

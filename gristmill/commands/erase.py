@@ -8,7 +8,7 @@ the release was found nowhere; 2 if the command could not run.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.commands.takedown import BLOCKLIST
 from gristmill.lake.address import check_name
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         record = withdraw_release(lake.store(), arguments.release)
         print_line(f"withdrawn {arguments.release}: its list of objects is kept as {record}; next: gristmill gc")
         return 0
-    store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
+    store, shelves = lake.store(), Shelves(shelf_packages(arguments), lake.options)
     asked = Wanted(read_wanted(arguments.ids, arguments.reason))
     search = Finder(store, asked, shelves, proven=True, left_out=True).run()
     nobody = unknown_documents(store, asked, search)
@@ -66,7 +66,9 @@ def run(arguments: Namespace) -> int:
         return 1
     plan = erasure_plan(store, wanted, search, shelves)
     plan.impossible.extend(not_searched(store, wanted, search, shelves))
-    nowhere = [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.places_of(pair)]
+    nowhere = (
+        [] if was_erased(store, wanted) else [pair for pair in wanted.reasons if not search.places_of_document(pair)]
+    )
     _show_several(plan)
     if not arguments.dry_run:
         add_to_blocklist(store, name, wanted.reasons)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
@@ -80,17 +80,17 @@ def run(arguments: Namespace) -> int:
         print_line(f"WRONG  {finding}")
     removing = _Removing(dry=dry)
     gone: list[OldRelease] = []
-    for release in find_old_releases(store, removing.leave):  # first, because its files name parts
+    for release in find_old_releases(store, removing.show_left_alone):  # first, because its files name parts
         shown = f"{release.folder}: {len(release.entries)} objects"
-        if removing.remove(shown, [], release.bytes, partial(remove_release, store, release)):
+        if removing.remove_and_show(shown, [], release.bytes, partial(remove_release, store, release)):
             removing.size += release.bytes
             gone.append(release)
-    parts = find_unnamed(store, removing.leave, [each.folder for each in gone])
+    parts = find_unnamed(store, removing.show_left_alone, [each.folder for each in gone])
     _remove_leftovers(store, removing)
     removed: list[Unnamed] = []
     for garbage in parts:
         shown = f"{garbage.folder}: {len(garbage.entries)} objects"
-        if removing.remove(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage)):
+        if removing.remove_and_show(shown, [], garbage.bytes, partial(remove_unnamed, store, garbage)):
             removed.append(garbage)
             removing.size += garbage.bytes
     if not dry:
@@ -104,14 +104,14 @@ def run(arguments: Namespace) -> int:
 
 def _remove_leftovers(store: Store, removing: "_Removing") -> None:
     """Removes the objects that runs left, and packing plans that no trainer can read. Shows the name of each."""
-    for left in find_strays(store, removing.leave):
+    for left in find_strays(store, removing.show_left_alone):
         shown = f"{left.place.asset} ({left.place.snapshot}): {len(left.entries)} objects left by a run"
         names = [entry.path for entry in left.entries]
-        removing.remove(shown, names, left.bytes, partial(remove_strays, store, left))
-    for plans in find_old_plans(store, removing.leave):
+        removing.remove_and_show(shown, names, left.bytes, partial(remove_strays, store, left))
+    for plans in find_old_plans(store, removing.show_left_alone):
         shown = f"{plans.folder}: {len(plans.entries)} objects of packing plans"
         names = [entry.path for entry in plans.entries]
-        if removing.remove(shown, names, plans.bytes, partial(remove_plans, store, plans)):
+        if removing.remove_and_show(shown, names, plans.bytes, partial(remove_plans, store, plans)):
             removing.size += plans.bytes
 
 
@@ -129,12 +129,12 @@ class _Removing:
     size: int = 0
     left: int = 0
 
-    def leave(self, line: str) -> None:
+    def show_left_alone(self, line: str) -> None:
         """Shows why something is left alone."""
         self.left += 1
         print_line(line)
 
-    def remove(self, shown: str, names: Sequence[str], size: int, removing: Callable[[], bool]) -> bool:
+    def remove_and_show(self, shown: str, names: Sequence[str], size: int, removing: Callable[[], bool]) -> bool:
         """Removes something. Returns whether it was removed, or would be in a dry run."""
         words = size_in_words(size)
         print_line(f"would remove {shown}, {words}" if self.dry else f"removing {shown}, {words}")
@@ -145,7 +145,7 @@ class _Removing:
         if removing():
             print_line(f"removed {shown}, {words}")
             return True
-        self.leave(f"kept    {shown}: a run has started to use it")
+        self.show_left_alone(f"kept    {shown}: a run has started to use it")
         return False
 
 
@@ -159,7 +159,7 @@ def _show_root(url: str) -> None:
 def _show_unmade(store: Store, arguments: Namespace) -> None:
     """Shows what no recipe makes. Without recipes nobody knows it, and the rest is removed."""
     with suppress(RecipeError):
-        left = unmade(store, shelves_of(arguments))
+        left = unmade(store, shelf_packages(arguments))
         if left and len(left) == sum(bool(each.kind.made_by) for each in list_ledgers(store)):
             print_line("note   no recipe of --shelves makes anything of this lake: name the packages of its recipes")
             return

@@ -23,8 +23,8 @@ from gristmill.commands._shared.terminal import (
     add_engine,
     add_options,
     add_shelves,
-    engine_of,
-    lake_of,
+    lake_of_arguments,
+    open_engine_of_arguments,
     print_error,
     print_line,
 )
@@ -34,7 +34,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.pipeline.estimate import Estimator
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 
 HELP = "make what is missing, in order: documents, attribute sets, mixes, tokenizers, tokens"
 
@@ -76,18 +76,18 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer. Partitions that were made before are kept.
     """
     shelves, catalogue, targets = asked_for(arguments)
-    planner = Planner(catalogue, shelves, lake_of(arguments), targets, arguments.vanished)
+    planner = Planner(catalogue, shelves, lake_of_arguments(arguments), targets, arguments.vanished)
     planner.check_something()
     if arguments.estimate:
-        return show_estimate(planner, Estimator(lake_of(arguments).store(), catalogue))
+        return show_estimate(planner, Estimator(lake_of_arguments(arguments).store(), catalogue))
     if arguments.dry_run:
         return show_plan(planner, catalogue, lambda _: True, arguments)
     progress = Progress()
-    with closing(engine_of(arguments)) as engine, _stopped_by_signals():
-        maker = Maker(planner, lake_of(arguments), engine, progress, arguments.take_over)
+    with closing(open_engine_of_arguments(arguments)) as engine, _stopped_by_signals():
+        maker = Maker(planner, lake_of_arguments(arguments), engine, progress, arguments.take_over)
         try:
             for ledger in maker.run():
-                progress(_made(ledger))
+                progress(_made_line(ledger))
         except KeyboardInterrupt:
             progress.end()
             for line in (*maker.report_kept(), "stopped; the same command goes on from here"):
@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> int:
                 print_error(line)
             return AT_WORK
     progress.end()
-    return _report(maker)
+    return _report_made(maker)
 
 
 @contextmanager
@@ -122,19 +122,19 @@ def _stopped_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _made(ledger: Ledger) -> str:
+def _made_line(ledger: Ledger) -> str:
     totals = ledger.totals
     dropped = ", ".join(f"{reason}: {rows:,}" for reason, rows in sorted(ledger.dropped.items()))
-    rows, shards = quantity(totals["rows"], "row"), quantity(totals["shards"], "shard")
+    rows, shards = number_and_noun(totals["rows"], "row"), number_and_noun(totals["shards"], "shard")
     made = f"made {ledger.asset} ({ledger.snapshot}): {rows} in {shards}"
     return f"{made}; dropped {dropped}" if dropped else made
 
 
-def _report(maker: Maker) -> int:
+def _report_made(maker: Maker) -> int:
     """Says what was made, what waits, and what could not be made. Returns the exit code."""
     waiting = [each for each in maker.not_made if not each.counts]
     failures = [each for each in maker.not_made if each.counts]
-    made = f"{quantity(maker.made, 'partition')} made; " if maker.made else ""
+    made = f"{number_and_noun(maker.made, 'partition')} made; " if maker.made else ""
     for each in waiting:
         print_line(str(each))
     if not failures:

@@ -17,12 +17,12 @@ from gristmill.peeking.look import (
     FirstResults,
     Guess,
     draft_sources,
-    files_of,
     files_of_draft,
     files_to_open,
     guess_format,
     irregular_files,
     read_first_documents,
+    visible_files,
 )
 from gristmill.recipes.raw_object import TOO_LONG, Limits
 from gristmill.reports.sizes import size_in_words
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"{arguments.path}: peek reads files of this machine; copy one object, and look at it")
     if not path.exists():
         raise RecipeError(f"{path}: nothing is there; give a file or a folder")
-    files = files_of(path) if path.is_dir() else [path]
+    files = visible_files(path) if path.is_dir() else [path]
     guesses = [guess_format(each) for each in files_to_open(files)]
     for each in irregular_files(path) if path.is_dir() else ():
         print_line(f"{each}: neither a regular file nor a folder; passed over")
@@ -58,21 +58,21 @@ def run(arguments: Namespace) -> int:
         raise RecipeError(f"{path}: the folder has no file")
     if path.is_dir():
         print_line(f"{path}: {len(files):,} files, {len(guesses):,} of them looked at")
-        _formats(guesses)
+        _print_formats(guesses)
         if len(guesses) < len(files):
             left = len(files) - len(guesses)
             print_line(f"  {left:,} files were not looked at")
     made = draft_sources(path, guesses, files)
-    _unread(guesses, made, files)
-    for example in _examples(guesses, made):
-        _file(example)
+    _print_unread_files(guesses, made, files)
+    for example in _example_files(guesses, made):
+        _print_file(example)
     for draft in made:
-        _documents(read_first_documents(draft), several=len(made) > 1)
-        _draft(draft)
+        _print_documents(read_first_documents(draft), several=len(made) > 1)
+        _print_draft(draft)
     return 0 if made else 1
 
 
-def _unread(guesses: list[Guess], made: list[Draft], files: list[Path]) -> None:
+def _print_unread_files(guesses: list[Guess], made: list[Draft], files: list[Path]) -> None:
     """Tells of files that were not looked at, and that no draft reads."""
     known = {*(each.head.path for each in guesses), *(each for draft in made for each in files_of_draft(draft, files))}
     unread = [each for each in files if each not in known] if made else []
@@ -81,26 +81,26 @@ def _unread(guesses: list[Guess], made: list[Draft], files: list[Path]) -> None:
         print_line(f"  {len(unread):,} of them no draft reads ({names}): widen `select`")
 
 
-def _formats(guesses: list[Guess]) -> None:
+def _print_formats(guesses: list[Guess]) -> None:
     for name, count in Counter(each.format.name for each in guesses).most_common():
         print_line(f"  {count:>6,}  {name}")
 
 
-def _examples(guesses: list[Guess], made: list[Draft]) -> list[Guess]:
+def _example_files(guesses: list[Guess], made: list[Draft]) -> list[Guess]:
     """One file of each draft, and one of each format without a draft."""
     others = {each.format.name: each for each in reversed(guesses) if not each.format.module}
     return [*(draft.guesses[0] for draft in made), *reversed(others.values())]
 
 
-def _file(each: Guess) -> None:
+def _print_file(each: Guess) -> None:
     head = each.head
     size = head.path.stat().st_size
     print_line()
     print_line(f"{head.path} ({size_in_words(size)})")
     print_line(f"  format:    {each.format.name}")
     print_line(f"  packing:   {head.packing or 'none'}{' (' + head.archive[1:] + ')' if head.archive else ''}")
-    if head.encoding and not head.archive and each.format.name != "parquet":
-        print_line(f"  encoding:  {head.encoding}")
+    if head.text_encoding and not head.archive and each.format.name != "parquet":
+        print_line(f"  encoding:  {head.text_encoding}")
     for number, field in enumerate(each.facts.fields):
         print_line(f"  {'' if number else 'has:':<10} {shorten(field, _WIDTH)}")
     for note in each.facts.notes:
@@ -109,7 +109,7 @@ def _file(each: Guess) -> None:
         print_line(f"  note:      readers go by the name's ending, which misleads here: rename it to {head.name}")
 
 
-def _documents(seen: FirstResults, *, several: bool) -> None:
+def _print_documents(seen: FirstResults, *, several: bool) -> None:
     for number, (document, file) in enumerate(zip(seen.documents, seen.files, strict=True), start=1):
         print_line()
         print_line(f"document {number}: id {shorten(document.id, _WIDTH)}, {len(document.text):,} characters")
@@ -130,7 +130,7 @@ def _documents(seen: FirstResults, *, several: bool) -> None:
         print_line("the draft makes no document of it")
 
 
-def _draft(draft: Draft) -> None:
+def _print_draft(draft: Draft) -> None:
     print_line()
     for note in draft.notes:
         print_line(f"note: {note}")

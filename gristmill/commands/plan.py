@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for, line_of
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line
+from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for, prospect_line
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.due_sets import DueSets
@@ -26,7 +26,7 @@ from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Toke
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import known_recipe
-from gristmill.reports.sizes import quantity, size_in_words
+from gristmill.reports.sizes import number_and_noun, size_in_words
 
 HELP = "show what would be made, and why; exit code 1 if there is anything"
 
@@ -55,15 +55,15 @@ def run(arguments: Namespace) -> int:
     for kind, shelf in (("source", catalogue.sources), ("mix", catalogue.mixes)):
         if getattr(arguments, kind):
             known_recipe(kind, shelf, getattr(arguments, kind), f"--{kind}")
-    planner = Planner(catalogue, shelves, lake_of(arguments), targets, arguments.vanished)
+    planner = Planner(catalogue, shelves, lake_of_arguments(arguments), targets, arguments.vanished)
     planner.check_something()
-    return show_plan(planner, catalogue, lambda prospect: _chosen(arguments, catalogue, prospect), arguments)
+    return show_plan(planner, catalogue, lambda prospect: _is_chosen(arguments, catalogue, prospect), arguments)
 
 
-def _chosen(arguments: Namespace, catalogue: Catalogue, prospect: Prospect) -> bool:
+def _is_chosen(arguments: Namespace, catalogue: Catalogue, prospect: Prospect) -> bool:
     """Whether --source and --mix let a partition be shown. An index and a tokenizer are of no source."""
-    names = names_of(prospect.asset)
-    source = names.get("source") or dict(catalogue.slices()).get(prospect.asset)
+    names = names_in_asset_address(prospect.asset)
+    source = names.get("source") or dict(catalogue.partitioned_assets()).get(prospect.asset)
     return arguments.source in {None, source} and arguments.mix in {None, names.get("mix")}
 
 
@@ -84,7 +84,7 @@ def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect
     """
     states: Counter[str] = Counter()
     code, due, mixes = 0, DueSets(), set[str]()
-    for prospect in filter(chosen, planner.prospects()):
+    for prospect in filter(chosen, planner.survey_all()):
         states[prospect.state] += 1
         due.add(prospect)
         if prospect.state != "finished" and (prospect.state != "wait" or planner.was_named(prospect)):
@@ -92,24 +92,24 @@ def show_plan(planner: Planner, catalogue: Catalogue, chosen: Callable[[Prospect
         if arguments.json:
             print_line(msgspec.json.encode(prospect).decode())
         elif arguments.all or prospect.state != "finished" or prospect.why:
-            print_line(line_of(prospect))
-            mixes.add(names_of(prospect.asset).get("mix", ""))
+            print_line(prospect_line(prospect))
+            mixes.add(names_in_asset_address(prospect.asset).get("mix", ""))
     if not states:
         raise RecipeError("neither raw data nor ledgers of these sources; check the lake and --shelves")
     if not arguments.json:
         for line in (*due.lines(), *(f"note: {note}" for note in planner.notes)):
             print_line(line)
-        total = quantity(sum(states.values()), "partition")
+        total = number_and_noun(sum(states.values()), "partition")
         print_line(f"{total}: {', '.join(f'{n} {s}' for s, n in states.items())}")
         for mix in (catalogue.mixes[name] for name in sorted(mixes & catalogue.mixes.keys())):
-            for line in _readings(lake_of(arguments).store(), catalogue, mix):
+            for line in _reading_lines(lake_of_arguments(arguments).store(), catalogue, mix):
                 print_line(line)
     return code
 
 
-def _readings(store: Store, catalogue: Catalogue, mix: Mix) -> Iterator[str]:
+def _reading_lines(store: Store, catalogue: Catalogue, mix: Mix) -> Iterator[str]:
     """How training would read a mix whose shares or budget are solved from tokens."""
-    if not mix.solves:
+    if not mix.solves_token_shares:
         return
     try:
         for each in expected_tokens(store, catalogue, mix):
@@ -128,7 +128,7 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
     """
     trained = 0
     for task in planner.tasks():
-        prospects = planner.survey(task)
+        prospects = planner.survey_task(task)
         match task:
             case TokenizerTask() | FolderTask():
                 trained += prospects[0].state in {"make", "follow"}
@@ -137,18 +137,18 @@ def show_estimate(planner: Planner, estimator: Estimator) -> int:
             case _:
                 estimator.add(task, prospects)
     for estimate in estimator.estimates.values():
-        print_line(_estimate(estimate))
+        print_line(_estimate_line(estimate))
     if trained:
-        print_line(f"{quantity(trained, 'tokenizer or model')}: not measured")
-    total = estimator.total()
+        print_line(f"{number_and_noun(trained, 'tokenizer or model')}: not measured")
+    total = estimator.total_estimate()
     if total.partitions:
-        print_line(_estimate(total))
+        print_line(_estimate_line(total))
     return 1 if total.partitions or trained else 0
 
 
-def _estimate(estimate: Estimate) -> str:
+def _estimate_line(estimate: Estimate) -> str:
     """A line of an estimate."""
-    which = f"{estimate.kind}: {quantity(estimate.partitions, 'partition')}"
+    which = f"{estimate.kind}: {number_and_noun(estimate.partitions, 'partition')}"
     read, written, new = (size_in_words(round(value)) for value in (estimate.read, estimate.written, estimate.new))
     if estimate.unknown == estimate.partitions:
         return f"{which}, bytes to read not known before the inputs are made; not measured yet"

@@ -12,7 +12,7 @@ from gristmill.commands._shared.output_file import output_file
 from gristmill.commands._shared.reading_lines import reading_lines
 from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset, mix_index
 from gristmill.lake.store.protocol import Store
@@ -29,7 +29,7 @@ from gristmill.previews.mix_preview import (
 )
 from gristmill.previews.page import preview_page
 from gristmill.previews.token_ratio import TokenRatio, token_ratio
-from gristmill.previews.words import lines_of
+from gristmill.previews.words import preview_lines
 from gristmill.project import is_lake
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find_recipe, read_shelf
@@ -87,19 +87,19 @@ def run(arguments: Namespace) -> int:
             f"{' '.join(words)}: name a mix or a version, as in wiki/v1, after the lake or alone; or two of them"
         )
     if len(words) == 2:
-        return _compare(arguments, *words)
-    lake = lake_of(arguments)
+        return _print_mix_difference(arguments, *words)
+    lake = lake_of_arguments(arguments)
     store = lake.store()
-    streams = _opened(store, arguments, words[0])
+    streams = _open_streams(store, arguments, words[0])
     _show_needed(streams)
     previews: list[StreamPreview] = []
     for each in streams:
         previews.append(preview_stream(store, each, arguments.rows))
-        for line in lines_of(previews[-1]):
+        for line in preview_lines(previews[-1]):
             print_line(line)
         print_line()
     if "/" not in words[0]:
-        for line in _of_mix(store, arguments, selected_mix(shelves_of(arguments), words[0]), previews):
+        for line in _mix_lines(store, arguments, selected_mix(shelf_packages(arguments), words[0]), previews):
             print_line(line)
     if arguments.output:
         with output_file(arguments.output, lake.url) as path:
@@ -108,16 +108,16 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _of_mix(store: Store, arguments: Namespace, mix: Mix, previews: Sequence[StreamPreview]) -> Iterator[str]:
+def _mix_lines(store: Store, arguments: Namespace, mix: Mix, previews: Sequence[StreamPreview]) -> Iterator[str]:
     """What is said of a mix as a whole: editions that its index does not take, what is held out, how it is read."""
-    sources = read_shelf("sources", Source, shelves_of(arguments))
+    sources = read_shelf("sources", Source, shelf_packages(arguments))
     for why in index_now(store, sources, mix, mix_index(mix.name)).held:
         yield f"note: the index of the mix: {why}"
     if arguments.stream:
         return
     if mix.validation:
         yield f"mix {mix.name}: validation: {_held_out(mix, previews)}"
-    if mix.solves:
+    if mix.solves_token_shares:
         title, reading = expected_reading(store, mix, previews)
         yield from reading_lines(title, mix, reading)
 
@@ -131,14 +131,14 @@ def _held_out(mix: Mix, previews: Sequence[StreamPreview]) -> str:
     return f"{held_out_words(mix.validation, totals)}, by {mix.validation_key.path}"
 
 
-def _compare(arguments: Namespace, name: str, other: str) -> int:
+def _print_mix_difference(arguments: Namespace, name: str, other: str) -> int:
     """Shows what only one of two mixes keeps. Conditions that were asked for are those of the second."""
     if arguments.output:
         raise RecipeError(f"--output {arguments.output}: a comparison has no page; leave it out")
-    store = lake_of(arguments).store()
+    store = lake_of_arguments(arguments).store()
     as_it_is = Namespace(**(vars(arguments) | {"where": "", "rule": []}))
-    ours = _opened(store, as_it_is, name, keyed=True)
-    others = _opened(store, arguments, other, keyed=True)
+    ours = _open_streams(store, as_it_is, name, keyed=True)
+    others = _open_streams(store, arguments, other, keyed=True)
     _show_needed([*ours, *others])
     shown = (name, other) if name != other else (name, f"{other} with the conditions asked for")
     for title, differences in zip(shown, compare_mixes(store, ours, others, arguments.rows), strict=True):
@@ -160,13 +160,13 @@ def _show_needed(streams: Sequence[OpenedStream]) -> None:
         print_line(f"{because}: {size_in_words(text)} of documents and sets are read, in each preview")
 
 
-def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:
+def _open_streams(store: Store, arguments: Namespace, name: str, *, keyed: bool = False) -> list[OpenedStream]:
     """The streams that were asked for, with the rules that were asked for."""
-    shelves = shelves_of(arguments)
-    steps = _steps(store, arguments, name, shelves)
-    rules = dict(_rule(each) for each in arguments.rule)
+    shelves = shelf_packages(arguments)
+    steps = _mixing_steps(store, arguments, name, shelves)
+    rules = dict(_parse_rule_argument(each) for each in arguments.rule)
     selections = change_selections([each[0].selection for each in steps], arguments.where, rules)
-    lake = lake_of(arguments).url
+    lake = lake_of_arguments(arguments).url
     mix = None if "/" in name else selected_mix(shelves, name)
     opened: list[OpenedStream] = []
     for each, selection in zip(steps, selections, strict=True):
@@ -178,26 +178,26 @@ def _opened(store: Store, arguments: Namespace, name: str, *, keyed: bool = Fals
     return opened
 
 
-def _rule(argument: str) -> tuple[str, str]:
+def _parse_rule_argument(argument: str) -> tuple[str, str]:
     name, equals, where = argument.partition("=")
     if not name or not equals or not where.strip():
         raise RecipeError(f"--rule {argument}: give NAME=SQL, such as --rule 'too-short=words < 80'")
     return name, where
 
 
-def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ...]) -> list[list[MixingStep]]:
+def _mixing_steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ...]) -> list[list[MixingStep]]:
     """The steps of each stream: one for each of its snapshots."""
     if "/" in word:
         source, version = selected_version(shelves, word, arguments.stream)
         before = source.versions[source.versions.index(version) - 1]
-        snapshots = _snapshots(store, source, before, arguments.snapshot)
+        snapshots = _judged_snapshots(store, source, before, arguments.snapshot)
         return [[revision_step(source, version, snapshot, shelves) for snapshot in snapshots]]
     mix = selected_mix(shelves, word)
     streams = [mix.stream(arguments.stream)] if arguments.stream else mix.streams
     return [
         [
             stream_step(mix, stream.key, snapshot, shelves)
-            for snapshot in _snapshots(
+            for snapshot in _judged_snapshots(
                 store, find_recipe("sources", Source, shelves, stream.source), stream.version, arguments.snapshot
             )
         ]
@@ -205,7 +205,7 @@ def _steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ..
     ]
 
 
-def _snapshots(store: Store, source: Source, version: str, asked: str | None) -> list[str]:
+def _judged_snapshots(store: Store, source: Source, version: str, asked: str | None) -> list[str]:
     """The snapshots that are judged: the one that was asked for, or those that an index would take."""
     finished = previewed_snapshots(store, source, version, every=asked is not None)
     if not finished:

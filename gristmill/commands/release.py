@@ -9,18 +9,18 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, export_index
-from gristmill.lake.asset_kinds import DOCUMENTS, MIX, TOKEN_CACHE, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MIX, TOKEN_CACHE, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import known_recipe
-from gristmill.releases.card import FORMS, card_of
+from gristmill.releases.card import FORMS, data_card
 from gristmill.releases.card_files import card_files, card_of_release
 from gristmill.releases.difference import release_differences
 from gristmill.releases.moved import redirect_release
@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> int:
             f"{' '.join(arguments.words)}: give MIX TOKENIZER NAME, or diff A B, or list; the lake comes before names"
         )
     arguments.lake = words.pop(0) if len(words) > wanted else "-"
-    store = lake_of(arguments).store()
+    store = lake_of_arguments(arguments).store()
     if verb == "list":
         _show_all(store)
     elif verb == "diff":
@@ -79,18 +79,18 @@ def run(arguments: Namespace) -> int:
         if not lines:
             print_line(f"{words[0]} and {words[1]}: the same data, made and read in the same way")
     else:
-        _release(store, arguments, *words)
+        _write_release(store, arguments, *words)
     return 0
 
 
-def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
+def _write_release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name: str) -> None:
     if moved := redirect_release(store, name, mix, tokenizer, arguments.export):
         print_line(
             "the lake has this release already, and was copied from another lake; directed to this one:"
             f" {', '.join(moved)}"
         )
         return
-    catalogue = read_catalogue(shelves_of(arguments))
+    catalogue = read_catalogue(shelf_packages(arguments))
     known_recipe("mix", catalogue.mixes, mix, "release")
     if store.head(ledger_of_asset(cache_index(mix, tokenizer))) is None:  # what was made may have left the shelf since
         known_recipe("tokenizer", catalogue.tokenizers, tokenizer, "release")
@@ -101,14 +101,14 @@ def _release(store: Store, arguments: Namespace, mix: str, tokenizer: str, name:
 
     def check(tell: Say = lambda _: None) -> None:
         targets = read_targets(catalogue, [MIX.made_by.format(mix=mix)])
-        planner = Planner(catalogue, shelves_of(arguments), lake_of(arguments), targets)
+        planner = Planner(catalogue, shelf_packages(arguments), lake_of_arguments(arguments), targets)
         _check_finished(planner, release, arguments.export, tell)
 
     if store.head(pinned_path(name)) is None:  # a release that is there never changes, whatever came after it
         check(print_line)
     files = trainer_files(store, release)
     weights, reading = train_weights(files, release), trainer_reading(store, release)
-    card = card_of_release(store, name, [card_of(release, catalogue, weights, reading, form) for form in FORMS])
+    card = card_of_release(store, name, [data_card(release, catalogue, weights, reading, form) for form in FORMS])
     folder = f"{RELEASES}{name}"
     files |= card_files(store, release, card)
     written = write_release(store, release, files, check)  # raw data and lists may have changed meanwhile
@@ -135,8 +135,8 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
     target = MIX.made_by.format(mix=release.mix)
     indexes = {cache_index(release.mix, release.tokenizer), *(export_index(release.mix, each) for each in exports)}
     pinned = {(ledger.asset, ledger.snapshot) for ledger in release.ledgers}
-    sources = {names_of(asset).get("source") for asset, _ in pinned}
-    for prospect in planner.prospects():
+    sources = {names_in_asset_address(asset).get("source") for asset, _ in pinned}
+    for prospect in planner.survey_all():
         asset, snapshot, state = prospect.asset, prospect.snapshot, prospect.state
         where, why = f"{asset} ({snapshot})" if snapshot else asset, "; ".join(prospect.why)
         ours = asset in indexes or (asset, snapshot) in pinned
@@ -144,7 +144,7 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
         if ours and (state in {"make", "refused"} or (state == "wrong" and kind_of(asset) is not DOCUMENTS)):
             mend = f"; run `gristmill make` for {target} first" if state == "make" else ""
             raise DataError(f"{where}: is not up to date: {why}{mend}")
-        if state in {"wait", "wrong"} and (ours or names_of(asset).get("source") in sources):
+        if state in {"wait", "wrong"} and (ours or names_in_asset_address(asset).get("source") in sources):
             tell(f"note: {where}: {why}")
         elif state in {"make", "follow"} and not ours and _is_cache(asset, release.tokenizer):
             tell(f"note: {where}: {why}; so it is not in the release")
@@ -152,7 +152,7 @@ def _check_finished(planner: Planner, release: PinnedRelease, exports: Sequence[
 
 def _is_cache(asset: str, tokenizer: str) -> bool:
     """Whether an asset is a token cache of a tokenizer: a mix may have others, which the release has nothing of."""
-    return kind_of(asset) is TOKEN_CACHE and names_of(asset)["tokenizer"] == tokenizer
+    return kind_of(asset) is TOKEN_CACHE and names_in_asset_address(asset)["tokenizer"] == tokenizer
 
 
 def _show_all(store: Store) -> None:

@@ -8,17 +8,17 @@ from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
-from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_in_asset_address
 from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
 from gristmill.scores.described import describe_set
 from gristmill.scores.examples import read_examples, write_examples
 from gristmill.scores.label_kinds import declared_kinds, declared_meanings
-from gristmill.scores.page import page_of
+from gristmill.scores.page import score_page
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
 
@@ -51,18 +51,18 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     words = list(arguments.words)
-    dedupe = words[-1].removeprefix(RESOLUTION.top) if words[-1].startswith(RESOLUTION.top) else ""
+    dedupe = words[-1].removeprefix(RESOLUTION.top_folder) if words[-1].startswith(RESOLUTION.top_folder) else ""
     if dedupe and len(words) <= 2:
         arguments.lake = words[0] if len(words) == 2 else "-"
-        return _report_duplicates(arguments, (names_of(words[-1]) or {"dedupe": dedupe})["dedupe"])
+        return _report_duplicates(arguments, (names_in_asset_address(words[-1]) or {"dedupe": dedupe})["dedupe"])
     if len(words) not in {2, 3} or is_path(words[-1]):
         raise RecipeError(
             f"{' '.join(words)}: name documents and a set, as in wiki/v1 gopher-1, after the lake or alone"
         )
     arguments.lake = words.pop(0) if len(words) == 3 else "-"
-    lake = lake_of(arguments)
+    lake = lake_of_arguments(arguments)
     store = lake.store()
-    names = names_of(named_asset(words[0], DOCUMENTS, "wiki/v1"))
+    names = names_in_asset_address(named_asset(words[0], DOCUMENTS, "wiki/v1"))
     asset = attributes_asset(names["source"], names["version"], words[1])
     there = known_snapshots(store, asset)
     finished = [key for key in there if store.head(place(asset, key).ledger)]
@@ -73,16 +73,16 @@ def run(arguments: Namespace) -> int:
         )
     partition = open_partition(store, place(asset, snapshot))
     shards = [partition.shards[name] for name in sorted(partition.shards)]
-    kinds = declared_kinds(shelves_of(arguments), words[1], lake.url)
+    kinds = declared_kinds(shelf_packages(arguments), words[1], lake.url)
     described = describe_set(store, partition.place, shards, kinds)
     examples = read_examples(store, partition.place, shards)
     if examples is None:
         examples = write_examples(store, described, shards)
     output = arguments.output or f"{words[1]}-{snapshot}.html"
     names_shown = (label.name for label in described.labels)
-    meanings = declared_meanings(shelves_of(arguments), words[1], lake.url, names_shown)
+    meanings = declared_meanings(shelf_packages(arguments), words[1], lake.url, names_shown)
     with output_file(output, lake.url) as path:
-        path.write_text(page_of(described, examples, meanings), encoding="utf-8")
+        path.write_text(score_page(described, examples, meanings), encoding="utf-8")
     print_line(
         f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read"
     )
@@ -93,8 +93,8 @@ def _report_duplicates(arguments: Namespace, name: str) -> int:
     """Writes the page about a resolution."""
     if arguments.snapshot:
         raise RecipeError("--snapshot: a resolution is about all snapshots; leave it out")
-    lake = lake_of(arguments)
-    recipes = read_shelf("dedupes", Dedupe, shelves_of(arguments))
+    lake = lake_of_arguments(arguments)
+    recipes = read_shelf("dedupes", Dedupe, shelf_packages(arguments))
     if name not in recipes:
         raise RecipeError(f"no dedupe recipe {name!r}; there are: {', '.join(sorted(recipes)) or 'none'}")
     store = lake.store()

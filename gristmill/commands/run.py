@@ -7,12 +7,12 @@ the plan that is due. `gristmill ui` need not run.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.targets import add_targets, asked_for
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line
 from gristmill.dashboard.home import chosen_environment, database_in_words, lock_home, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
 from gristmill.pipeline.planner import Planner
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 
 HELP = "make what is missing through Dagster, so that its UI shows the runs"
 
@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake or Dagster's database does not answer.
     """
     shelves, catalogue, targets = asked_for(arguments)
-    lake = lake_of(arguments)
+    lake = lake_of_arguments(arguments)
     environment = chosen_environment(read_environment(), lake, shelves)
     home = prepare_home(environment)
     with lock_home(home, print_line), database_in_words(home):
@@ -50,5 +50,5 @@ def run(arguments: Namespace) -> int:
         print_line("everything is up to date" if not left else "nothing else is due")
     else:
         checks = f"{sum(mill.checks)} of {len(mill.checks)} checks passed"
-        print_line(f"{quantity(mill.runs - 1, 'run')}; {checks}; `gristmill ui` shows them")
+        print_line(f"{number_and_noun(mill.runs - 1, 'run')}; {checks}; `gristmill ui` shows them")
     return 1 if left else 0

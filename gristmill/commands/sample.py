@@ -8,7 +8,7 @@ from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.selected_mix import selected_mix
 from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_made_alike, list_ledgers, read_ledger
@@ -22,7 +22,7 @@ from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw_sample
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 from gristmill.text.differences import first_differences
-from gristmill.text.natural_order import newest
+from gristmill.text.natural_order import newest_snapshot
 
 HELP = "show rows that a mix (or a version, as in wiki/v1) keeps, and rows that each rule drops"
 
@@ -57,10 +57,10 @@ def run(arguments: Namespace) -> int:
     if arguments.rows < 0:
         raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
     arguments.lake, arguments.mix = _lake_and_mix(arguments.words)
-    store = lake_of(arguments).store()
+    store = lake_of_arguments(arguments).store()
     agree = True
     shown = 0
-    for step in _steps(store, arguments):
+    for step in _mixing_steps(store, arguments):
         shown += 1
         agree &= _show_step(store, step, arguments.rows)
     if not shown:
@@ -74,25 +74,25 @@ def _lake_and_mix(words: Sequence[str]) -> tuple[str, str]:
     return (words[0] if words[:-1] else "-"), words[-1]
 
 
-def _steps(store: Store, arguments: Namespace) -> list[MixingStep]:
-    shelves = shelves_of(arguments)
+def _mixing_steps(store: Store, arguments: Namespace) -> list[MixingStep]:
+    shelves = shelf_packages(arguments)
     name = str(arguments.mix)
     if "/" in name:
         source, version = selected_version(shelves, name, arguments.stream)
-        snapshot = _snapshot(store, documents_asset(source.name, version), arguments.snapshot)
+        snapshot = _finished_snapshot(store, documents_asset(source.name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
     mix = selected_mix(shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
-    snapshots = [(key, _snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
+    snapshots = [(key, _finished_snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
     return [stream_step(mix, key, snapshot, shelves) for key, snapshot in snapshots if snapshot]
 
 
-def _snapshot(store: Store, asset: str, requested: str | None) -> str:
+def _finished_snapshot(store: Store, asset: str, requested: str | None) -> str:
     """The requested snapshot if it is finished, else the newest finished one; empty if none is finished."""
     finished = [ledger.snapshot for ledger in list_ledgers(store, ledger_folder(asset)) if ledger.asset == asset]
     if requested is not None:
         return requested if requested in finished else ""
-    return newest(finished) if finished else ""
+    return newest_snapshot(finished) if finished else ""
 
 
 def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
@@ -101,17 +101,19 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
     check_made_alike(ledger, step.recipe, [Upstream(each, "", "") for each in step.reads], partition)
     transforms = transforms_named(step.selection.transforms, step.shelves)
     sample = draw_sample(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
-    differences = _differences(sample, ledger)
+    differences = _count_differences(sample, ledger)
     print_line(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
     if differences:
         print_line(f"  the counts differ from its ledger: {'; '.join(differences)}; make it again")
     else:
         print_line("  the counts, rule by rule, are those of its ledger")
     _show_examples("kept", sample.rows, sample.examples[KEPT], None)
-    for reason in _order(step.selection, sample):
-        because = _because(step.selection, reason)
+    for reason in _reasons_in_order(step.selection, sample):
+        because = _reason_in_words(step.selection, reason)
         examples = sample.examples.get(reason, [])
-        _show_examples(f"dropped by {reason}", sample.dropped.get(reason, 0), examples, _where(step, reason), because)
+        _show_examples(
+            f"dropped by {reason}", sample.dropped.get(reason, 0), examples, _rule_condition(step, reason), because
+        )
         if reason.startswith(_LISTED):
             _show_reasons(store, reason.removeprefix(_LISTED), examples)
     print_line()
@@ -122,10 +124,10 @@ def _show_reasons(store: Store, name: str, examples: list[SampledRow]) -> None:
     """Shows the blocklist's reasons for these rows."""
     listed = read_blocklist(store, name).reasons
     for example in examples:
-        print_line(f"    {_cut(example.pair[1])}: {_cut(listed[example.pair])}")
+        print_line(f"    {_cut_to_width(example.pair[1])}: {_cut_to_width(listed[example.pair])}")
 
 
-def _differences(sample: Sample, ledger: Ledger) -> list[str]:
+def _count_differences(sample: Sample, ledger: Ledger) -> list[str]:
     recorded: Mapping[str, int] = {"kept": ledger.totals["rows"], **ledger.dropped}
     counted: Mapping[str, int] = {"kept": sample.rows, **sample.dropped}
     names = sorted(recorded.keys() | counted.keys())
@@ -136,16 +138,16 @@ def _differences(sample: Sample, ledger: Ledger) -> list[str]:
     ]
 
 
-def _order(selection: Selection, sample: Sample) -> list[str]:
+def _reasons_in_order(selection: Selection, sample: Sample) -> list[str]:
     """All reasons in the order of evaluation: blocklists, rules, the rate, edits; also reasons that drop no row."""
-    rules = list(selection.reasons)
+    rules = list(selection.reasons_by_rule)
     others = sorted(reason for reason in sample.dropped if reason not in rules and reason != SAMPLED_OUT)
     listed = [reason for reason in others if reason.startswith(_LISTED)]
     edited = [reason for reason in others if reason not in listed]
     return [*listed, *rules, *([SAMPLED_OUT] if selection.rate < 1 else []), *edited]
 
 
-def _because(selection: Selection, reason: str) -> str:
+def _reason_in_words(selection: Selection, reason: str) -> str:
     if reason == SAMPLED_OUT:
         return f"a rate of {selection.rate} is kept, drawn by the hash of (source, id)"
     if reason.startswith(_LISTED):
@@ -156,10 +158,10 @@ def _because(selection: Selection, reason: str) -> str:
         return f"fewer than {selection.shortest} code points are left"
     if reason == TOO_FEW_BYTES:
         return f"fewer than {selection.least_bytes} bytes are left, without white space at both ends"
-    return selection.reasons.get(reason, "")
+    return selection.reasons_by_rule.get(reason, "")
 
 
-def _where(step: MixingStep, reason: str) -> str | None:
+def _rule_condition(step: MixingStep, reason: str) -> str | None:
     """The condition of a rule; empty if the reason is not a rule."""
     rules = (*step.selection.include, *step.selection.exclude)
     return next((rule.where for rule in rules if rule.name == reason), "")
@@ -173,15 +175,18 @@ def _show_examples(title: str, count: int, examples: list[SampledRow], where: st
     read = named_columns(where) if where else frozenset()
     for example in examples:
         values = {name: each for name, each in example.values.items() if where is None or name in read}
-        print_line(f"    {example.shard} row {example.row}  {_cut(example.pair[1])}  {_shown(values)}".rstrip())
-        print_line(f"      | {_cut(example.text[: 4 * _WIDTH])}")
+        print_line(
+            f"    {example.shard} row {example.row}  {_cut_to_width(example.pair[1])}"
+            f"  {_values_in_words(values)}".rstrip()
+        )
+        print_line(f"      | {_cut_to_width(example.text[: 4 * _WIDTH])}")
         for line in shown_changes(first_differences(example.text, example.edited_text)):
             print_line(f"      {line}")
 
 
-def _shown(values: Mapping[str, Any]) -> str:
-    return "  ".join(f"{name}={_cut(str(value), 60)}" for name, value in values.items())
+def _values_in_words(values: Mapping[str, Any]) -> str:
+    return "  ".join(f"{name}={_cut_to_width(str(value), 60)}" for name, value in values.items())
 
 
-def _cut(text: str, width: int = _WIDTH) -> str:
+def _cut_to_width(text: str, width: int = _WIDTH) -> str:
     return shorten(" ".join(text.split()), width)

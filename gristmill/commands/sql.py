@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
 from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, print_error, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, print_error, print_line, shelf_packages
 from gristmill.errors import RecipeError, escape_controls, shorten
 from gristmill.queries.session import MEMORY, run_query
-from gristmill.queries.tables import tables_of
+from gristmill.queries.tables import tables_of_lake
 from gristmill.reading.opened_lake import OpenedLake
 
 HELP = "query documents, attribute sets, mixes, tokens and ledgers with SQL"
@@ -76,10 +76,10 @@ def run(arguments: Namespace) -> int:
     arguments.lake = words[0] if words else "-"
     lake = chosen_lake(arguments)
     if not sql or _LISTING.fullmatch(sql):
-        for table in tables_of(lake.store()):
+        for table in tables_of_lake(lake.store()):
             print_line(f"{table.name:<40} {table.address}".rstrip())
         return 0
-    opened = OpenedLake(lake.url, lake.options, shelves=shelves_of(arguments))
+    opened = OpenedLake(lake.url, lake.options, shelves=shelf_packages(arguments))
     with run_query(
         opened,
         sql,
@@ -89,20 +89,20 @@ def run(arguments: Namespace) -> int:
         say=print_error,
     ) as reader:
         try:
-            _give(reader, arguments, lake.url)
+            _print_or_write_result(reader, arguments, lake.url)
         except (pa.ArrowException, OverflowError, ValueError, orjson.JSONEncodeError) as error:
             form = arguments.format
             raise RecipeError(f"the query: a value does not fit {form} ({error}); cast it: `col::varchar`") from error
     return 0
 
 
-def _give(reader: Any, arguments: Namespace, lake: str) -> None:
+def _print_or_write_result(reader: Any, arguments: Namespace, lake: str) -> None:
     names = reader.schema.names
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice and arguments.format in {"json", "parquet"}:
         raise RecipeError(f"two columns have the name {twice[0]!r}; rename one in the query: `select ... as other`")
     if not arguments.output:
-        _write(reader, arguments, sys.stdout)
+        _write_result_file(reader, arguments, sys.stdout)
         return
     with output_file(arguments.output, lake) as path:
         if arguments.format == "parquet":
@@ -111,10 +111,10 @@ def _give(reader: Any, arguments: Namespace, lake: str) -> None:
                     writer.write_batch(batch)
             return
         with path.open("w", encoding="utf-8", newline="") as file:
-            _write(reader, arguments, file)
+            _write_result_file(reader, arguments, file)
 
 
-def _write(reader: Any, arguments: Namespace, file: Any) -> None:
+def _write_result_file(reader: Any, arguments: Namespace, file: Any) -> None:
     names = reader.schema.names
     if arguments.format == "csv":
         writer = csv.writer(file)
@@ -124,19 +124,19 @@ def _write(reader: Any, arguments: Namespace, file: Any) -> None:
     elif arguments.format == "json":
         for batch in reader:
             for row in batch.to_pylist():
-                file.write(orjson.dumps(row, default=_plain).decode() + "\n")
+                file.write(orjson.dumps(row, default=_value_as_json).decode() + "\n")
     else:
-        _table(reader, names, arguments.rows, file)
+        _print_table(reader, names, arguments.rows, file)
 
 
-def _plain(value: Any) -> int | str:
+def _value_as_json(value: Any) -> int | str:
     """A value that JSON does not have, as text. Sums of whole numbers stay numbers: DuckDB gives them as decimals."""
     if isinstance(value, Decimal) and value.as_tuple().exponent == 0 and abs(value) < _LONGEST:
         return int(value)
     return str(value)
 
 
-def _table(reader: Any, names: list[str], most: int, file: Any) -> None:
+def _print_table(reader: Any, names: list[str], most: int, file: Any) -> None:
     rows: list[list[str]] = []
     more = False
     for batch in reader:
@@ -144,7 +144,7 @@ def _table(reader: Any, names: list[str], most: int, file: Any) -> None:
             more = len(rows) >= most
             if more:
                 break
-            rows.append([_cell(value) for value in row])
+            rows.append([_table_cell(value) for value in row])
         if more:
             break
     lines = [[escape_controls(name) for name in names], *rows]
@@ -155,7 +155,7 @@ def _table(reader: Any, names: list[str], most: int, file: Any) -> None:
         file.write("... more rows; --rows N shows more, --format csv all\n")
 
 
-def _cell(value: Any) -> str:
+def _table_cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):

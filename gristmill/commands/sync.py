@@ -6,7 +6,7 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.dashboard.home import chosen_environment, database_in_words, prepare_home
 from gristmill.environment import read_environment
 from gristmill.installation import load_location
@@ -28,7 +28,7 @@ def run(arguments: Namespace) -> int:
         DataError: the run failed.
         StoreError: the lake or Dagster's database does not answer.
     """
-    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
+    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelf_packages(arguments))
     home = prepare_home(environment)
     build = load_location("definitions").build
     with database_in_words(home):

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.lake.address import Place, blocklist_path, check_name, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded_entries, rows_in
@@ -68,15 +68,15 @@ def run(arguments: Namespace) -> int:
     """
     name = check_name(arguments.blocklist, "blocklist")
     lake = chosen_lake(arguments)
-    store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
-    wanted, skipped = _wanted(arguments, store, shelves)
+    store, shelves = lake.store(), Shelves(shelf_packages(arguments), lake.options)
+    wanted, skipped = _wanted_documents(arguments, store, shelves)
     if not wanted:
-        print_line(_nothing(arguments, store, skipped))
-        return 0 if arguments.lost else _told(skipped)
+        print_line(_nothing_found_line(arguments, store, skipped))
+        return 0 if arguments.lost else _print_unsearched(skipped)
     if arguments.retract:
-        return _retract(store, wanted, name, dry=arguments.dry_run)
+        return _retract_from_blocklist(store, wanted, name, dry=arguments.dry_run)
     if arguments.prove:
-        return _prove(store, wanted, skipped, name, shelves, arguments)
+        return _print_proof(store, wanted, skipped, name, shelves, arguments)
     search = Finder(store, wanted, shelves, scan=arguments.scan).run()
     search.unsearched += skipped
     for path, why in search.unread_rows.items():
@@ -86,13 +86,13 @@ def run(arguments: Namespace) -> int:
     nobody = {} if arguments.lost else unknown_documents(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
     new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
-    nowhere = [pair for pair in wanted.reasons if not search.places_of(pair) and not arguments.lost]
+    nowhere = [pair for pair in wanted.reasons if not search.places_of_document(pair) and not arguments.lost]
     if arguments.json:
         for found in search.found:
             print_line(msgspec.json.encode(found).decode())
-    for line in () if arguments.json else (*_places(wanted, search), *_due(store, due, without, name)):
+    for line in () if arguments.json else (*_place_lines(wanted, search), *_due_lines(store, due, without, name)):
         print_line(line)
-    _told(search.unsearched)
+    _print_unsearched(search.unsearched)
     for line in unknown_words(nobody, search):
         print_line(f"not added: {line}")
     if not arguments.json:
@@ -102,14 +102,14 @@ def run(arguments: Namespace) -> int:
     return 1 if search.unsearched or nowhere or nobody or wrong else 0
 
 
-def _told(skipped: Sequence[Unsearched]) -> int:
+def _print_unsearched(skipped: Sequence[Unsearched]) -> int:
     """Shows what was not searched. Returns 1, the exit code if nothing was found."""
     for each in skipped:
         print_line(f"not searched: {each.what}")
     return 1
 
 
-def _nothing(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) -> str:
+def _nothing_found_line(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) -> str:
     """A line for people whose URL or digest no document has, of those that were searched."""
     if arguments.lost:
         return f"{blocklist_path(arguments.blocklist)} has lost no entry that {record_path(arguments.blocklist)} has"
@@ -123,7 +123,7 @@ def _nothing(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) 
     )
 
 
-def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wanted, list[Unsearched]]:
+def _wanted_documents(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wanted, list[Unsearched]]:
     """The documents that the arguments choose, and what was not searched for them.
 
     Raises:
@@ -148,7 +148,7 @@ def _wanted(arguments: Namespace, store: Store, shelves: Shelves) -> tuple[Wante
     return Wanted(reasons), search.unsearched
 
 
-def _retract(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
+def _retract_from_blocklist(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
     """Takes documents off the blocklist and out of its record. Returns 1 if one of them was in neither, else 0."""
     listed = rows_in(store, blocklist_path(name)).keys() | recorded_entries(store, name).keys()
     gone = sorted(listed & wanted.reasons.keys()) if dry else take_off_blocklist(store, name, wanted.reasons)
@@ -161,7 +161,7 @@ def _retract(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
     return 0 if len(gone) == len(wanted) else 1
 
 
-def _prove(
+def _print_proof(
     store: Store,
     wanted: Wanted,
     skipped: Sequence[Unsearched],
@@ -170,7 +170,7 @@ def _prove(
     arguments: Namespace,
 ) -> int:
     """Shows the lines of the proof. Returns 0 if the documents are nowhere where training could read them, else 1."""
-    _told(skipped)
+    _print_unsearched(skipped)
     code = bool(skipped)
     for line in proof_lines(store, wanted, blocklist, shelves, scan=arguments.scan, exclude=arguments.exclude):
         print_line(msgspec.json.encode(line).decode() if arguments.json else str(line))
@@ -178,9 +178,9 @@ def _prove(
     return int(code)
 
 
-def _places(wanted: Wanted, search: Search) -> Iterator[str]:
+def _place_lines(wanted: Wanted, search: Search) -> Iterator[str]:
     for source, name in wanted.reasons:
-        found = search.places_of((source, name))
+        found = search.places_of_document((source, name))
         yield f"{name!r} of {source!r}: {len(found)} places"
         yield from (f"  {each.area:<12}  {each.where}" for each in found)
 
@@ -189,16 +189,18 @@ def _without_recipe(store: Store, search: Search, due: Sequence[DueSlice], shelv
     """What no recipe makes any more of that which a takedown must reach, and what was made from it."""
     now, slices = unmade(store, shelves.packages), {each.place for each in due}
     there = {place(each.asset, each.snapshot) for each in search.found if each.area in TRAINED} | slices
-    streams = {_stream_of(each) for each in slices & now.keys()}
-    return {each: read for each, read in now.items() if each in there or _stream_of(each) in streams}
+    streams = {_stream_of_place(each) for each in slices & now.keys()}
+    return {each: read for each, read in now.items() if each in there or _stream_of_place(each) in streams}
 
 
-def _due(store: Store, due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) -> Iterator[str]:
+def _due_lines(store: Store, due: Sequence[DueSlice], without: Mapping[Place, str], blocklist: str) -> Iterator[str]:
     told: set[Place] = set()
     releases = objects_by_release(store) if without else {}
     for each in due:
         if each.place in without:
-            alike = {other: now for other, now in without.items() if _stream_of(other) == _stream_of(each.place)}
+            alike = {
+                other: now for other, now in without.items() if _stream_of_place(other) == _stream_of_place(each.place)
+            }
             told |= alike.keys()
             yield f"WRONG: {each}: {mend_of_unmade(alike, releases)}"
         elif each.by == each.place.asset:
@@ -211,6 +213,6 @@ def _due(store: Store, due: Sequence[DueSlice], without: Mapping[Place, str], bl
         yield f"WRONG: {other.asset} ({other.snapshot}): {mend_of_unmade({other: without[other]}, releases)}"
 
 
-def _stream_of(here: Place) -> tuple[str, str, str]:
-    names = names_of(here.asset)
+def _stream_of_place(here: Place) -> tuple[str, str, str]:
+    names = names_in_asset_address(here.asset)
     return names.get("mix", here.asset), names.get("stream", ""), here.snapshot

@@ -14,10 +14,10 @@ import msgspec
 
 from gristmill.commands._shared.changes import shown_changes
 from gristmill.commands._shared.chosen_lake import names_lake
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
-from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kind import pattern_as_regex
 from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.tracing.parts import SamplePlace
 from gristmill.tracing.raw import RawPlace, Shelves
@@ -27,7 +27,7 @@ from gristmill.tracing.trace import DocumentTrace, RowPlace, TokenTrace, documen
 HELP = "locate a document: raw bytes, versions, attributes, mixes, tokens; or find the document of a token"
 
 _TOKEN = re.compile(
-    rf"(?P<cache>{expression_of(TOKEN_CACHE.address)})(?:/(?P<split>{'|'.join(SPLITS)}))?:(?P<offset>[0-9]+)"
+    rf"(?P<cache>{pattern_as_regex(TOKEN_CACHE.address)})(?:/(?P<split>{'|'.join(SPLITS)}))?:(?P<offset>[0-9]+)"
 )
 _LONGEST = 200
 
@@ -57,8 +57,8 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer, or is being rebuilt.
     """
     arguments.lake, what, name = _lake_and_what(arguments.words)
-    lake = lake_of(arguments)
-    store, shelves = lake.store(), Shelves(shelves_of(arguments), lake.options)
+    lake = lake_of_arguments(arguments)
+    store, shelves = lake.store(), Shelves(shelf_packages(arguments), lake.options)
     if name is None:
         token = _TOKEN.fullmatch(what)
         if token is None or arguments.snapshot:
@@ -67,14 +67,14 @@ def run(arguments: Namespace) -> int:
                 " token_caches/<mix>/<tokenizer>/<stream>:1000 (or .../<stream>/validation:1000, and no --snapshot);"
                 " write - before a source that has the name of a lake in this folder"
             )
-        _say(
+        _print_trace(
             token_trace(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
             as_json=arguments.json,
         )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
     for trace in document_trace(store, what, name, shelves, snapshot):
-        _say(trace, as_json=arguments.json)
+        _print_trace(trace, as_json=arguments.json)
     return 0
 
 
@@ -94,7 +94,7 @@ def _lake_and_what(words: Sequence[str]) -> tuple[str, str, str | None]:
             raise RecipeError(f"{' '.join(words)}: give SOURCE ID or CACHE:OFFSET, after the lake or alone")
 
 
-def _say(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
+def _print_trace(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
     if as_json:
         print_line(msgspec.json.encode(trace).decode())
         return
@@ -104,35 +104,35 @@ def _say(trace: DocumentTrace | TokenTrace, *, as_json: bool) -> None:
         print_line(
             f"{trace.asset}/{trace.split}:{trace.offset} is number {trace.number} (from 0) of the {count} tokens of"
         )
-    for line in _lines(document):
+    for line in _trace_lines(document):
         print_line(line)
 
 
-def _lines(trace: DocumentTrace) -> Iterator[str]:
+def _trace_lines(trace: DocumentTrace) -> Iterator[str]:
     yield f"{trace.id!r} of {trace.source!r}, snapshot {trace.snapshot}, shard {trace.shard}"
     if trace.raw is not None:
-        yield f"  {_raw(trace.raw)}"
+        yield f"  {_raw_line(trace.raw)}"
     for row in (*trace.documents, *trace.attributes, *trace.mixes):
-        yield f"  {_row(row)}"
+        yield f"  {_row_line(row)}"
         yield from (f"    {line}" for line in shown_changes(row.changes))
     for tokens in trace.token_caches:
-        yield f"  {_tokens(tokens)}"
+        yield f"  {_token_line(tokens)}"
     for part in trace.parts:
         if not part.lines:
             yield f"  {part.path}: made from its shard{f'; {part.why}' if part.why else ''}"
         samples = {sample.path: sample for sample in part.samples}
-        yield from (f"  {path}: line {line}{_sample(samples.get(path))}" for path, line in part.lines)
+        yield from (f"  {path}: line {line}{_sample_line(samples.get(path))}" for path, line in part.lines)
         if part.release:
             yield f"  {part.release} names this file where it is"
 
 
-def _sample(sample: SamplePlace | None) -> str:
+def _sample_line(sample: SamplePlace | None) -> str:
     if sample is None:
         return ""
     return f", from byte {sample.offset}{f', sample {sample.key}' if sample.key else ''}"
 
 
-def _raw(raw: RawPlace) -> str:
+def _raw_line(raw: RawPlace) -> str:
     name = raw.path or (f"{raw.asset}: {raw.object}" if raw.object else raw.asset)
     within = {
         "member": f" of the member {raw.member}",
@@ -144,7 +144,7 @@ def _raw(raw: RawPlace) -> str:
     return f"{name}: {'; '.join(filter(None, (located, raw.why)))}"
 
 
-def _row(row: RowPlace) -> str:
+def _row_line(row: RowPlace) -> str:
     if row.member is None:
         return f"{row.asset}: not there: {row.why}"
     attributes = msgspec.json.encode(row.attributes).decode() if row.attributes is not None else ""
@@ -153,7 +153,7 @@ def _row(row: RowPlace) -> str:
     return f"{row.path}: row {row.row} (gzip member {row.member[0]}-{row.member[1]}{due}){more}"
 
 
-def _tokens(tokens: TokenPlace) -> str:
+def _token_line(tokens: TokenPlace) -> str:
     if not tokens.split:
         return f"{tokens.asset}: not there: {tokens.why}"
     located = f"tokens {tokens.tokens[0]}-{tokens.tokens[1]}" if tokens.tokens else tokens.why

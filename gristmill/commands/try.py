@@ -8,16 +8,16 @@ declares several). Nothing is written to the lake.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import RecipeError
-from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_in_asset_address
 from gristmill.reading.partitions import named_asset
 from gristmill.recipes.edits.transform import Transform
 from gristmill.stages.models.ledger import read_folder
 from gristmill.stages.models.local_copy import local_files
 from gristmill.trial.drafts import find_tried
 from gristmill.trial.pieces import draw_documents
-from gristmill.trial.shown import lines_of
+from gristmill.trial.shown import trial_lines
 from gristmill.trial.transform_trial import transform_lines, try_transform
 from gristmill.trial.trial import run_trial
 
@@ -60,9 +60,9 @@ def run(arguments: Namespace) -> int:
             " alone"
         )
     arguments.lake = words.pop(0) if len(words) == 3 else "-"
-    lake = lake_of(arguments)
+    lake = lake_of_arguments(arguments)
     asset = named_asset(words[1], DOCUMENTS, "wiki/v1")
-    tagger = find_tried(words[0], shelves_of(arguments), lake.url)
+    tagger = find_tried(words[0], shelf_packages(arguments), lake.url)
     store = lake.store()
     sample = draw_documents(store, asset, arguments.snapshot, arguments.rows)
     if isinstance(tagger, Transform):
@@ -70,10 +70,10 @@ def run(arguments: Namespace) -> int:
         for line in transform_lines(tagger, sample, made, arguments.examples):
             print_line(line)
         return 1 if made.failures or made.differing else 0
-    source = names_of(asset)["source"]
+    source = names_in_asset_address(asset)["source"]
     models = {name: read_folder(store, MODEL.at(model=name)).fingerprint for name in tagger.models}
     trial = run_trial(tagger.opened(local_files(store, models)), sample.rows)
-    for line in lines_of(tagger, sample, trial, arguments.examples):
+    for line in trial_lines(tagger, sample, trial, arguments.examples):
         print_line(line)
     if not tagger.applies_to(source):
         print_line(f"{tagger.name} does not tag {source} by its only=: {', '.join(sorted(tagger.only))}")

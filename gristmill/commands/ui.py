@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.dashboard.home import child_variables, chosen_environment, missing_settings, prepare_home
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         GristmillError: one of its processes ended.
     """
     check_installed(needs("dagster_webserver", "starlette", "uvicorn"), "gristmill ui")
-    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelves_of(arguments))
+    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelf_packages(arguments))
     home = prepare_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
     print_line(f"the lake is {environment.lake}; Dagster's files are in {home}")

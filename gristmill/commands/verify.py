@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import AuditedStore, Finding
 from gristmill.execution.mend import with_arguments
@@ -68,7 +68,7 @@ def declare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="continue after the first finding, and list all of them")
     for name, what in SHARES.items():
-        parser.add_argument(f"--{name}", type=_share, default=0.0, metavar="SHARE", help=f"{what}; 1 means all")
+        parser.add_argument(f"--{name}", type=_parse_share, default=0.0, metavar="SHARE", help=f"{what}; 1 means all")
     parser.add_argument(
         "--seed",
         type=int,
@@ -86,7 +86,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     share = float(text)
     if not 0 <= share <= 1:
         raise ArgumentTypeError(f"{text}: give a share from 0 to 1")
@@ -107,7 +107,7 @@ def run(arguments: Namespace) -> int:
     store = lake.store()
     # that there is no lake is told before that no recipes are named
     next(iter(store.list(RELEASES, tell=lambda _: None)), None)
-    shelves = shelves_of(arguments)
+    shelves = shelf_packages(arguments)
     paths = audited_ledgers(store, arguments.asset, lambda note: print_line(f"note   {note}"), lost, shelves)
     for finding in lost:
         print_line(f"WRONG  {finding}")
@@ -116,10 +116,10 @@ def run(arguments: Namespace) -> int:
     if not paths:
         below = f" below {arguments.asset}" if arguments.asset else ""
         raise RecipeError(f"{lake.url}: there is no finished partition{below}, so nothing to prove")
-    samples = _samples(arguments)
+    samples = _samples_by_share(arguments)
     tally = _Tally(wrong=len(lost))
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
-    audits = _audits_of(lake, shelves, paths, samples.get("reencode"), arguments)
+    audits = _audits_to_run(lake, shelves, paths, samples.get("reencode"), arguments)
     for audited in in_processes(audits, arguments.workers):
         tally.proven |= set() if audited.findings else {audited.path}
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
@@ -127,7 +127,7 @@ def run(arguments: Namespace) -> int:
             print_line(f"stopped at the first finding; {before} (--all lists all)")
             return 1
         tally.derived |= audited.encoded
-    if samples and not _derive(lake, shelves, paths, samples, tally, arguments):
+    if samples and not _derive_shards_again(lake, shelves, paths, samples, tally, arguments):
         print_line("stopped at the first finding (--all lists all)")
         return 1
     for finding in tally.behind:
@@ -136,7 +136,7 @@ def run(arguments: Namespace) -> int:
     return 1 if tally.wrong else 0
 
 
-def _samples(arguments: Namespace) -> dict[str, ShardSample]:
+def _samples_by_share(arguments: Namespace) -> dict[str, ShardSample]:
     """The sample of each share that was given. They have one seed, so they draw the same shards of all assets."""
     given = {name: share for name in SHARES if (share := getattr(arguments, name))}
     seed = secrets.randbelow(1 << 32) if arguments.seed is None else arguments.seed % (1 << 64)
@@ -177,7 +177,7 @@ class _Tally:
         return not self.wrong or bool(arguments.all)
 
 
-def _derive(
+def _derive_shards_again(
     lake: Lake,
     shelves: tuple[str, ...],
     paths: Sequence[str],
@@ -192,14 +192,14 @@ def _derive(
     """
     # only here, because it imports the steps of all stages
     from gristmill.derivation.derived_share import derived_share  # noqa: PLC0415
-    from gristmill.derivation.tasks import derive_task, missing_note, not_as_declared, sound_shards, tasks_of  # noqa: PLC0415
+    from gristmill.derivation.tasks import derivation_tasks, derive_task, missing_note, not_as_declared, sound_shards  # noqa: PLC0415
 
     if missing := missing_note(lake, shelves, set(paths), arguments.asset):
         print_line(f"note   {missing}")
     wrong = set(paths) - tally.proven
     tally.drawn = len(tally.derived)
     lost: list[Finding] = []
-    tasks = list(tasks_of(lake, shelves, paths, samples, lambda note: print_line(f"note   {note}"), lost))
+    tasks = list(derivation_tasks(lake, shelves, paths, samples, lambda note: print_line(f"note   {note}"), lost))
     for finding in lost:
         print_line(f"WRONG  {_as_typed(finding, arguments)}")
     tally.wrong += len(lost)
@@ -232,14 +232,14 @@ def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
     return with_arguments(finding, (*shelves, *options))
 
 
-def _audits_of(
+def _audits_to_run(
     lake: Lake, shelves: tuple[str, ...], paths: Sequence[str], sample: ShardSample | None, arguments: Namespace
 ) -> list[Callable[[], Audited]]:
     """The audits to run, in order: of each ledger, then of each raw snapshot if asked for."""
     first_only = not arguments.all
     known = ReadDocuments()
     audits: list[Callable[[], Audited]] = [
-        partial(_audit, lake, shelves, sample, path, known, first_only=first_only) for path in paths
+        partial(_run_audit, lake, shelves, sample, path, known, first_only=first_only) for path in paths
     ]
     if arguments.raw:
         apart: dict[str, list[Finding]] = {}
@@ -250,7 +250,7 @@ def _audits_of(
             lambda name, finding: apart.setdefault(name, []).append(finding),
         )
         for name, findings in apart.items():
-            audits.append(partial(_told, raw_asset(name), findings[:1] if first_only else findings))
+            audits.append(partial(_report_findings, raw_asset(name), findings[:1] if first_only else findings))
         if not snapshots and not apart:
             print_line(f"note   {arguments.asset or lake.url}: no raw data belong to it, so none were compared")
         for source, snapshot in snapshots:
@@ -258,7 +258,7 @@ def _audits_of(
     return audits
 
 
-def _audit(
+def _run_audit(
     lake: Lake,
     shelves: tuple[str, ...],
     sample: ShardSample | None,
@@ -279,7 +279,7 @@ def _audit(
     return Audited(path, notes, findings, frozenset((at.asset, at.snapshot, name) for name in encoded if at))
 
 
-def _told(path: str, findings: list[Finding]) -> Audited:
+def _report_findings(path: str, findings: list[Finding]) -> Audited:
     return Audited(path, [], findings)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of, print_line, shelves_of
+from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import read_catalogue
@@ -48,13 +48,13 @@ def run(arguments: Namespace) -> int:
     if len(words) > 2 or is_path(words[-1]):
         raise RecipeError(f"{' '.join(words)}: name a mix after the lake, or alone")
     arguments.lake = words[0] if words[:-1] else "-"
-    catalogue = read_catalogue(shelves_of(arguments))
-    mix = find_recipe("mixes", Mix, shelves_of(arguments), words[-1])
+    catalogue = read_catalogue(shelf_packages(arguments))
+    mix = find_recipe("mixes", Mix, shelf_packages(arguments), words[-1])
     if arguments.budget is not None:
         if arguments.budget < 1:
             raise RecipeError(f"--budget {arguments.budget}: give a number of tokens, 1 or more")
         mix = replace(mix, token_budget=arguments.budget)
-    store = lake_of(arguments).store()
+    store = lake_of_arguments(arguments).store()
     met = True
     for each in expected_tokens(store, catalogue, mix, arguments.tokenizer):
         for line in reading_lines(each.title, mix, each.reading):
@@ -66,5 +66,5 @@ def run(arguments: Namespace) -> int:
             print_line(f"  not finished yet: {absent}")
         for why in each.held:
             print_line(f"  {why}")
-        met = met and not each.reading.shortages and not each.held
+        met = met and not each.reading.shortage_sentences and not each.held
     return 0 if met else 1

@@ -171,11 +171,11 @@ class Dashboard:
         Raises:
             GristmillError: a child ended by itself; the others are ended, too.
         """
-        before = {number: signal.signal(number, _interrupt) for number in STOPS}
+        before = {number: signal.signal(number, _raise_interrupt) for number in STOPS}
         self._say(f"starting code server, daemon and web server; their logs are in {self.folder}")
         with tempfile.TemporaryDirectory(prefix="gristmill-ui-") as sockets:
             try:
-                self._serve(Path(sockets), sync)
+                self._serve_until_stopped(Path(sockets), sync)
             except KeyboardInterrupt:
                 self._say("ending ...")
             finally:
@@ -185,27 +185,29 @@ class Dashboard:
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
-    def _start(self, name: str, *command: str) -> Child:
+    def _start_process(self, name: str, *command: str) -> Child:
         self._children.append(Child(name, command, self.folder, self._variables))
         return self._children[-1]
 
-    def _serve(self, sockets: Path, sync: Sequence[str]) -> None:
-        shown = self._start("sync", *sync) if sync else None
+    def _serve_until_stopped(self, sockets: Path, sync: Sequence[str]) -> None:
+        shown = self._start_process("sync", *sync) if sync else None
         if shown and self._new:  # two processes that create Dagster's files at once would spoil them
-            self._shown(shown)
+            self._report_sync_result(shown)
         code = sockets / "code"
         workspace = sockets / "workspace.yaml"
         server = {"grpc_server": {"socket": str(code), "location_name": "gristmill"}}
         workspace.write_text(json.dumps({"load_from": [server]}))  # JSON is YAML
         target = ["-m", "gristmill.dagster_location", "--location-name", "gristmill", "--socket", str(code)]
         target += ["--use-python-environment-entry-point"]
-        self._start("code server", *DAGSTER, "code-server", "start", *target).wait_for(socket.AF_UNIX, str(code))
+        self._start_process("code server", *DAGSTER, "code-server", "start", *target).wait_for(
+            socket.AF_UNIX, str(code)
+        )
         if shown and not self._new:
-            self._shown(shown)
+            self._report_sync_result(shown)
         quiet = ["--log-level", "warning"]
-        self._start("daemon", sys.executable, "-c", DAEMON, "run", "-w", str(workspace), *quiet)
+        self._start_process("daemon", sys.executable, "-c", DAEMON, "run", "-w", str(workspace), *quiet)
         where = ["-h", self._host, "-p", str(self._port)]
-        web = self._start("web server", sys.executable, "-c", WEB_SERVER, "-w", str(workspace), *where)
+        web = self._start_process("web server", sys.executable, "-c", WEB_SERVER, "-w", str(workspace), *where)
         web.wait_for(socket.AF_INET, (self._host, self._port))
         told = f"http://{self._host}:{self._port} answers pages of its own and programs of this machine"
         self._say(f"{told}; Ctrl-C ends it")
@@ -217,7 +219,7 @@ class Dashboard:
         self._say(f"{child.exit_in_words()}; ending the others ...")
         raise child.end_error(NOT_LOST)
 
-    def _shown(self, sync: Child) -> None:
+    def _report_sync_result(self, sync: Child) -> None:
         """Waits for the end of `sync`. If it failed, says why the lake is not shown: the UI is of use all the same."""
         code = sync.process.wait()
         self._children.remove(sync)
@@ -225,5 +227,5 @@ class Dashboard:
             self._say(line if code == 0 else f"the lake is not shown: {line}")
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a signal's handler
+def _raise_interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the shape of a signal's handler
     raise KeyboardInterrupt

@@ -9,8 +9,8 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpack_pieces
-from gristmill.lake.rows.unpacking import gunzip
+from gristmill.lake.rows.shard_file import read_blocks, split_rows, unpack_pieces
+from gristmill.lake.rows.unpacking import unpack_gzip
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 
@@ -32,35 +32,36 @@ def shard_differences(store: Store, scratch: Store, partition: Place, old: Shard
         new: the row of the shard that was made again.
     """
     if any(kind_of(each.asset) is RAW for each in new.inputs):
-        yield from _inputs(partition, old, new)
+        yield from _raw_input_findings(partition, old, new)
     if partition.kind.immutable:
-        yield from _part(store, scratch, partition, old, new)
+        yield from _part_file_findings(store, scratch, partition, old, new)
     else:
         if (old.content, old.length) != (new.content, new.length):
-            yield _row(store, scratch, partition.shard(old.name))
-        yield from _index(store, scratch, partition, old, new)
-        yield from _quarantine(store, scratch, partition, old, new)
+            yield _first_row_difference(store, scratch, partition.shard(old.name))
+        yield from _id_index_findings(store, scratch, partition, old, new)
+        yield from _quarantine_findings(store, scratch, partition, old, new)
     for name in _COUNTED:
         recorded, made = getattr(old, name), getattr(new, name)
         if recorded != made and not (name == "counts" and recorded == earlier_counts(made)):
-            what = f"shard {old.name}: {name} is {_shown(recorded, made)}, but made again {_shown(made, recorded)}"
+            was, again = _differing_value(recorded, made), _differing_value(made, recorded)
+            what = f"shard {old.name}: {name} is {was}, but made again {again}"
             yield Finding(partition.table, None, what)
-    if _extra(old) != _extra(new):
+    if _extra_fields(old) != _extra_fields(new):
         yield Finding(partition.table, None, f"shard {old.name}: its field extra differs from that made again")
 
 
-def _shown(value: object, other: object) -> object:
+def _differing_value(value: object, other: object) -> object:
     """A value of the table; of counters only those that the other has not."""
     if not isinstance(value, dict) or not isinstance(other, dict):
         return value
     return {name: count for name, count in value.items() if other.get(name) != count}
 
 
-def _extra(row: Shard) -> dict[str, object]:
+def _extra_fields(row: Shard) -> dict[str, object]:
     return {name: value for name, value in row.extra.items() if name not in _PACKED}
 
 
-def _inputs(partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+def _raw_input_findings(partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """Findings on raw objects that have other bytes than recorded: only reading them shows it."""
     recorded, made = _by_name(old.inputs), _by_name(new.inputs)
     for name in sorted(recorded.keys() | made.keys()):
@@ -77,25 +78,25 @@ def _by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:
     return {(each.asset, each.shard): each.content for each in inputs}
 
 
-def _row(store: Store, scratch: Store, path: str) -> Finding:
+def _first_row_difference(store: Store, scratch: Store, path: str) -> Finding:
     """The finding on the first row of a file that differs."""
-    other = first_different_row(_rows(store, path), _rows(scratch, path))
+    other = first_different_row(_read_rows(store, path), _read_rows(scratch, path))
     if other is None:  # the object is the right one, so the table lies
         return Finding(path, None, "made again it has these rows, but its ledger names others")
     return Finding(path, other[0], other[1])
 
 
-def _rows(store: Store, path: str) -> Iterator[bytes]:
+def _read_rows(store: Store, path: str) -> Iterator[bytes]:
     if store.head(path) is not None:
-        yield from (row for block in read_blocks(store, path) for row in rows_of(block))
+        yield from (row for block in read_blocks(store, path) for row in split_rows(block))
 
 
-def _index(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+def _id_index_findings(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """A finding unless the id index has the same hashes and row numbers, and the same raw spans."""
     if old.index == new.index:
         return
     path = partition.index(old.name)
-    found, made = _index_of(store, path, old.rows), _index_of(scratch, path, new.rows)
+    found, made = _id_index_sections(store, path, old.rows), _id_index_sections(scratch, path, new.rows)
     if len(found[0]) + len(found[1]) > HASH_BYTES * old.rows and found != made:  # else of 0.1, without these
         what = "row numbers" if found[0] != made[0] else "raw spans"
         yield Finding(path, None, f"its {what} are not those made again")
@@ -107,18 +108,18 @@ def lacks_row_numbers(store: Store, partition: Place, row: Shard) -> bool:
     return entry is not None and bool(row.rows) and entry.size == HASH_BYTES * row.rows
 
 
-def _index_of(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
+def _id_index_sections(store: Store, path: str, rows: int) -> tuple[bytes, bytes]:
     """The sections of an id index: hashes and row numbers, and the raw spans, unpacked."""
     data = store.read(path)
     cut = (HASH_BYTES + ROW_BYTES) * rows
-    return data[:cut], b"".join(gunzip([data[cut:]], path)) if data[cut:] else b""
+    return data[:cut], b"".join(unpack_gzip([data[cut:]], path)) if data[cut:] else b""
 
 
-def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+def _quarantine_findings(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     if old.quarantine == new.quarantine:
         return
-    path = partition.quarantine(old.name)
-    other = first_different_row(_rows(store, path), _rows(scratch, path))
+    path = partition.quarantine_path(old.name)
+    other = first_different_row(_read_rows(store, path), _read_rows(scratch, path))
     if other:
         yield Finding(path, *other)
     counts = [row.quarantine.rows if row.quarantine else 0 for row in (old, new)]
@@ -127,10 +128,10 @@ def _quarantine(store: Store, scratch: Store, partition: Place, old: Shard, new:
         yield Finding(partition.table, None, what)
 
 
-def _part(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
+def _part_file_findings(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """Findings on the files of a part that differ."""
-    recorded, made = (BinaryPartRecord.of_row(row, partition.table).contents for row in (old, new))
-    folder = BinaryPartRecord.of_row(new, partition.table).folder
+    recorded, made = (BinaryPartRecord.decode_from_row(row, partition.table).contents for row in (old, new))
+    folder = BinaryPartRecord.decode_from_row(new, partition.table).folder
     for name in sorted(recorded.keys() | made.keys()):
         path = folder + name
         if recorded.get(name) == made.get(name):
@@ -138,9 +139,9 @@ def _part(store: Store, scratch: Store, partition: Place, old: Shard, new: Shard
         if name not in recorded or name not in made:
             here = "is not made again" if name in recorded else "is missing: it is made again"
             yield Finding(path, None, f"this file of part {old.name} {here}")
-        elif not name.endswith(".gz") or _plain(store, path) != _plain(scratch, path):
+        elif not name.endswith(".gz") or _unpacked_bytes(store, path) != _unpacked_bytes(scratch, path):
             yield Finding(path, None, "made again it has other bytes")
 
 
-def _plain(store: Store, path: str) -> bytes:
+def _unpacked_bytes(store: Store, path: str) -> bytes:
     return b"".join(unpack_pieces([store.read(path)], path))

@@ -50,13 +50,16 @@ class DerivedShare:
         >>> str(share)
         '90.0% of the 1,000 bytes of all shards were derived again from raw data (documents 100.0%, mix 0.0%)'
         """
-        kinds = ", ".join(f"{kind} {_percent(self.derived[kind], size)}" for kind, size in self.bytes.items() if size)
+        kinds = ", ".join(
+            f"{kind} {_percent_rounded_down(self.derived[kind], size)}" for kind, size in self.bytes.items() if size
+        )
         derived, size = sum(self.derived.values()), sum(self.bytes.values())
-        share = f"{_percent(derived, size)} of the {size:,} bytes of all shards were derived again from raw data"
+        percent = _percent_rounded_down(derived, size)
+        share = f"{percent} of the {size:,} bytes of all shards were derived again from raw data"
         return f"{share} ({kinds})" if kinds else share
 
 
-def _percent(part: int, whole: int) -> str:
+def _percent_rounded_down(part: int, whole: int) -> str:
     """A share in per cent, rounded down: only all of it is 100%."""
     return f"{(1000 * part // whole if whole else 0) / 10:.1f}%"
 
@@ -85,9 +88,9 @@ def derived_share(
         if found is not None:
             known[partition.asset, partition.snapshot] = _Partition(partition, *found)
     for each in _upstream_first(known):
-        known[each].derive(known, proven, whole)
+        known[each].count_derived_shards(known, proven, whole)
     for here in known.values():
-        share.add(here.place.kind.name, sum(map(_size, here.rows)), here.derived_bytes)
+        share.add(here.place.kind.name, sum(map(_uncompressed_size, here.rows)), here.derived_bytes)
     return share
 
 
@@ -104,7 +107,7 @@ def _upstream_first(known: "_Known") -> Iterator[tuple[str, str]]:
         order.done(*ready)
 
 
-def _size(row: Shard) -> int:
+def _uncompressed_size(row: Shard) -> int:
     return row.bytes + (row.quarantine.bytes if row.quarantine else 0)
 
 
@@ -129,16 +132,18 @@ class _Partition:
         """The partitions that it was made from."""
         return [(each.asset, each.snapshot) for each in self._head.inputs]
 
-    def derive(self, known: "_Known", proven: Collection[Derived], whole: Collection[str]) -> None:
+    def count_derived_shards(self, known: "_Known", proven: Collection[Derived], whole: Collection[str]) -> None:
         """Counts the shards that were derived from raw data. What the partition reads must have been counted."""
         asset, snapshot = self.place.asset, self.place.snapshot
         for row in self.rows:
             if self.place.kind is TOKEN_CACHE:
                 read = {each.shard for each in row.inputs if self.is_derived(each.asset, each.shard, known)}
-                self.derived_bytes += _of_part(row, {name for name in read if (asset, snapshot, name) in proven})
+                self.derived_bytes += _derived_part_bytes(
+                    row, {name for name in read if (asset, snapshot, name) in proven}
+                )
             elif (self.place.ledger in whole or (asset, snapshot, row.name) in proven) and self.from_raw(row, known):
                 self.derived.add(row.name)
-                self.derived_bytes += _size(row)
+                self.derived_bytes += _uncompressed_size(row)
 
     def from_raw(self, row: Shard, known: "_Known") -> bool:
         """Whether all inputs of a shard were derived from raw data, or are taken as they are."""
@@ -146,12 +151,12 @@ class _Partition:
 
     def is_derived(self, asset: str, shard: str, known: "_Known") -> bool:
         """Whether an input was derived. An input that names no shard of a partition means all of its shards."""
-        if (kind := kind_of(asset)) and not kind.partitioned:  # it is taken as it is
+        if (kind := kind_of(asset)) and not kind.is_partitioned:  # it is taken as it is
             return True
         read = [known.get((each.asset, each.snapshot)) for each in self._head.inputs if each.asset == asset]
-        return bool(read) and all(each is not None and each.has(shard) for each in read)
+        return bool(read) and all(each is not None and each.has_derived_shard(shard) for each in read)
 
-    def has(self, name: str) -> bool:
+    def has_derived_shard(self, name: str) -> bool:
         """Whether the shard of this name was derived; without such a shard, whether all shards were."""
         return name in self.derived if name in self._names else len(self.derived) == len(self._names)
 
@@ -160,9 +165,9 @@ _Known = dict[tuple[str, str], _Partition]
 """Partitions, by asset and snapshot."""
 
 
-def _of_part(row: Shard, derived: Collection[str]) -> int:
+def _derived_part_bytes(row: Shard, derived: Collection[str]) -> int:
     """The bytes of a token cache's part whose tokens were derived: its share of them, by the mix's shards."""
-    size, record = _size(row), part_records([row]).get(row.name)
+    size, record = _uncompressed_size(row), part_records([row]).get(row.name)
     shards = record.shards if record else {}
     tokens = {name: sum(bounds[3] for bounds in shard.ranges.values()) for name, shard in shards.items()}
     if shards.keys() <= set(derived):

@@ -60,7 +60,7 @@ class Derivation:
         """The shards that were made again, and are as recorded."""
         return frozenset(self.drawn - self.other)
 
-    def findings(self) -> Iterator[Finding]:
+    def derivation_findings(self) -> Iterator[Finding]:
         """Findings on shards that are not what their step makes of what it read, and on missing and needless ones."""
         try:
             plan = self._step.plan(self._store)
@@ -75,15 +75,15 @@ class Derivation:
             elif refused := work.refused():
                 yield refused
             else:
-                yield from work.unlike()
-                yield from work.upstream()
+                yield from work.unlike_shard_findings()
+                yield from work.upstream_findings()
                 for name, finding in work.other_inputs():
                     self.other.add((target.place.asset, target.place.snapshot, name))
                     yield finding
                 works[target.place.asset] = work
-        yield from self._ground(plan, works)
+        yield from self._grind_again(plan, works)
 
-    def _ground(self, plan: StepPlan, works: dict[str, "_Work"]) -> Iterator[Finding]:
+    def _grind_again(self, plan: StepPlan, works: dict[str, "_Work"]) -> Iterator[Finding]:
         todo = {asset: work.drawn(self._sample, self._say) for asset, work in works.items()}
         if not any(todo.values()):
             return
@@ -93,7 +93,7 @@ class Derivation:
             scratch = FolderStore(folder)
             unkept = tuple(work.place.folder for work in works.values() if not work.place.kind.immutable)
             lake = ScratchLake(self._lake.url, self._lake.options, folder, unkept)
-            claims = {work.place.claim for work in works.values()}
+            claims = {work.place.claim_path for work in works.values()}
             for claim in claims:
                 scratch.put(claim, msgspec.json.encode({"token": _CLAIM}))
             job = Job(self._step.stage, lake, self._step.shelves, encode_raw(plan.spec(_CLAIM)))
@@ -105,19 +105,19 @@ class Derivation:
                     _remove_all(scratch, claims)
                     keeping = msgspec.structs.replace(job, lake=msgspec.structs.replace(lake, unkept=()))
                     outcome = grind_one(LazyGrinder(keeping), item).outcome
-                yield from self._of_outcome(scratch, works, outcome)
+                yield from self._outcome_findings(scratch, works, outcome)
                 _remove_all(scratch, claims)
 
-    def _of_outcome(self, scratch: Store, works: dict[str, "_Work"], outcome: Outcome) -> Iterator[Finding]:
+    def _outcome_findings(self, scratch: Store, works: dict[str, "_Work"], outcome: Outcome) -> Iterator[Finding]:
         for failed in outcome.failed:
             for asset in [failed.asset] if failed.asset else sorted(works):
-                path = works[asset].path_of(failed.name)
+                path = works[asset].path_for_message(failed.name)
                 yield Finding(path, None, f"it cannot be derived again: {failed.message}", _MEND_FIRST)
         for asset, receipt in ((each.asset, each.receipt) for each in outcome.ground):
             work, new = works[asset], receipt.row
             old = work.rows.get(new.name)
             if old is None:
-                continue  # a neighbour of a shard that was drawn; unlike() reports those without a row
+                continue  # a neighbour of a shard that was drawn; unlike_shard_findings() reports those without a row
             shard = (asset, work.place.snapshot, new.name)
             self.drawn.add(shard)
             if lacks_row_numbers(self._store, work.place, old):
@@ -144,7 +144,7 @@ def _is_open(want: Want) -> bool:
     return want.inputs is None or any(kind_of(each.asset) is RAW for each in want.inputs)
 
 
-def _shown(inputs: Sequence[Input]) -> str:
+def _inputs_in_words(inputs: Sequence[Input]) -> str:
     return shorten(", ".join(f"{each.asset}/{each.shard} as {each.content[:12]}" for each in inputs) or "nothing", 300)
 
 
@@ -164,7 +164,11 @@ def why_made_differently(store: Store, target: Target) -> tuple[str, list[Findin
     """
     work = _Work(store, target)
     why = work.why_not()
-    return why, [] if why else [*work.unlike(), *work.upstream(), *(finding for _, finding in work.other_inputs())]
+    return why, [] if why else [
+        *work.unlike_shard_findings(),
+        *work.upstream_findings(),
+        *(finding for _, finding in work.other_inputs()),
+    ]
 
 
 class _Work:
@@ -202,7 +206,7 @@ class _Work:
             return ""
         return f"; its run's note names {shorten(str(made))}, and this is {here}, which may make other rows"
 
-    def unlike(self) -> Iterator[Finding]:
+    def unlike_shard_findings(self) -> Iterator[Finding]:
         """Findings unless the ledger has the shards that the step makes."""
         wanted = {want.name for want in self._target.wants}
         for name in sorted(self.rows.keys() - wanted):
@@ -219,10 +223,11 @@ class _Work:
             row = self.rows.get(want.name)
             if row is None or _is_open(want) or want.inputs == row.inputs or self._is_stale(want, row):
                 continue
-            what = f"was made from {_shown(row.inputs)}, but the recipe makes it from {_shown(want.inputs or ())}"
+            was, now = _inputs_in_words(row.inputs), _inputs_in_words(want.inputs or ())
+            what = f"was made from {was}, but the recipe makes it from {now}"
             yield want.name, Finding(self.place.table, None, f"shard {want.name} {what}")
 
-    def upstream(self) -> Iterator[Finding]:
+    def upstream_findings(self) -> Iterator[Finding]:
         """A finding unless the head has the partitions that the recipe reads."""
         head = self.state.head
         named = sorted((each.asset, each.snapshot) for each in (head.inputs if head else ()))
@@ -257,12 +262,12 @@ class _Work:
         pairs = list(zip(want.inputs or (), row.inputs, strict=False))
         named = len(pairs) == len(want.inputs or ()) == len(row.inputs)
         return named and all(
-            (now.asset, now.shard) == (was.asset, was.shard) and (now == was or now.asset in self._changed)
+            (now.asset, now.shard) == (was.asset, was.shard) and (now == was or now.asset in self._changed_assets)
             for now, was in pairs
         )
 
     @cached_property
-    def _changed(self) -> set[str]:
+    def _changed_assets(self) -> set[str]:
         """The assets whose change since is a finding of the partition's audit: by the head, or of blocklists."""
         head = self.state.head
         made_from = {(each.asset, each.snapshot): each.fingerprint for each in (head.inputs if head else ())}
@@ -280,6 +285,6 @@ class _Work:
             old is not None and not self.place.kind.immutable and (old.content, old.length) != (new.content, new.length)
         )
 
-    def path_of(self, name: str) -> str:
+    def path_for_message(self, name: str) -> str:
         """What a message names: the object of a shard, or the table if the shard is a part of several objects."""
         return self.place.table if self.place.kind.immutable else self.place.shard(name)

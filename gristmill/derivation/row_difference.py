@@ -23,12 +23,14 @@ def first_different_row(found: Iterable[bytes], made: Iterable[bytes]) -> tuple[
     pairs = enumerate(zip_longest(found, made))
     number, one, other = next(((number, *pair) for number, pair in pairs if pair[0] != pair[1]), (-1, None, None))
     if one is None:
-        return None if other is None else (number, f"there is no such row, but made again there is {_who(other)}")
+        return (
+            None if other is None else (number, f"there is no such row, but made again there is {_row_in_words(other)}")
+        )
     if other is None:
-        return number, f"{_who(one)} is here, but made again the shard ends before it"
-    if _who(one) != _who(other):
-        return number, f"{_who(one)} is here, but made again there is {_who(other)}"
-    return number, f"{_who(one)}: {row_difference(one, other)}"
+        return number, f"{_row_in_words(one)} is here, but made again the shard ends before it"
+    if _row_in_words(one) != _row_in_words(other):
+        return number, f"{_row_in_words(one)} is here, but made again there is {_row_in_words(other)}"
+    return number, f"{_row_in_words(one)}: {row_difference(one, other)}"
 
 
 def row_difference(found: bytes, made: bytes) -> str:
@@ -64,7 +66,7 @@ def _other_fields(one: Any, other: Any) -> Iterator[str]:
             yield f"{name}.{below}" if below else name
 
 
-def _who(row: bytes) -> str:
+def _row_in_words(row: bytes) -> str:
     try:
         return f"id {str(msgspec.json.decode(row)['id'])!r:.200}"
     except (KeyError, TypeError, *NOT_DECODED):

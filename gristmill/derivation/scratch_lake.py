@@ -27,16 +27,16 @@ class ScratchStore(ReadOnly):
         return self._scratch.head(path) or self._store.head(path)
 
     def read(self, path: str) -> bytes:
-        return self._holds(path).read(path)
+        return self._store_holding_path(path).read(path)
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         return self._scratch.read_tagged(path) or self._store.read_tagged(path)
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._holds(path).read_range(path, start, end)
+        return self._store_holding_path(path).read_range(path, start, end)
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        return self._holds(path).stream(path, version, start)
+        return self._store_holding_path(path).stream(path, version, start)
 
     def upload(self, path: str) -> Upload:
         return UnkeptUpload(path) if path.startswith(self._unkept) else self._scratch.upload(path)
@@ -50,7 +50,7 @@ class ScratchStore(ReadOnly):
     def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
         self._scratch.delete(paths, still)
 
-    def _holds(self, path: str) -> Store:
+    def _store_holding_path(self, path: str) -> Store:
         return self._scratch if self._scratch.head(path) else self._store
 
 

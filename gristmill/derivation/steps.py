@@ -4,21 +4,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gristmill.execution.step import Step
-from gristmill.lake.asset_kinds import kind_of, names_of
+from gristmill.lake.asset_kinds import kind_of, names_in_asset_address
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.steps import cache_steps, export_steps, has_vanished, mix_steps, source_steps
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.conversion.step import ConversionStep
-from gristmill.stages.kind import behaviour_of
+from gristmill.stages.kind import behaviour_of_kind
 from gristmill.stages.tagging.step import TaggingStep
 
 FLAGS = frozenset({"reconvert", "retag", "remix"})
 """The options of `verify` that do so."""
 
 
-def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str) -> Step | None:
+def step_making_partition(
+    lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str
+) -> Step | None:
     """The step that makes a partition; None if no recipe does. Of tagging, sets without models have one together.
 
     Args:
@@ -29,33 +31,33 @@ def step_of(lake: Lake, catalogue: Catalogue, shelves: tuple[str, ...], asset: s
         snapshot: key of the partition.
     """
     store = lake.store()
-    for step in _steps(lake, store, catalogue, shelves, asset, snapshot):
+    for step in _steps_of_asset(lake, store, catalogue, shelves, asset, snapshot):
         for each in step.split_by_inputs() if isinstance(step, TaggingStep) else (step,):
             if asset in each.makes and each.snapshot == snapshot:
                 return each
     return None
 
 
-def _steps(
+def _steps_of_asset(
     lake: Lake, store: Store, catalogue: Catalogue, shelves: tuple[str, ...], asset: str, snapshot: str
 ) -> Iterator[Step]:
-    kind, names = kind_of(asset), names_of(asset)
-    steps = behaviour_of(kind).steps(store, catalogue, shelves, names) if kind else None
+    kind, names = kind_of(asset), names_in_asset_address(asset)
+    steps = behaviour_of_kind(kind).steps(store, catalogue, shelves, names) if kind else None
     if steps is not None:
         yield from steps
     elif "stream" in names:
         mix, stream = catalogue.mixes.get(names["mix"]), names["stream"]
         if mix and stream in {each.key for each in mix.streams}:
             yield from mix_steps(mix, stream, snapshot, shelves)
-            yield from cache_steps(catalogue.tokenizers_of(mix), mix, stream, snapshot, shelves)
-            yield from export_steps(catalogue.exports_of(mix), mix, stream, snapshot, shelves)
+            yield from cache_steps(catalogue.tokenizers_of_mix(mix), mix, stream, snapshot, shelves)
+            yield from export_steps(catalogue.exports_of_mix(mix), mix, stream, snapshot, shelves)
     elif names["source"] in catalogue.sources:
         source = catalogue.sources[names["source"]]
         vanished = has_vanished(store, source, snapshot)
         yield from source_steps(catalogue, source, snapshot, shelves, lake.options, vanished=vanished)
 
 
-def flag_of(step: Step) -> str:
+def verify_flag_of_step(step: Step) -> str:
     """The option of `verify` that proves what a step makes; empty for adopted files, which nothing of ours made."""
     if isinstance(step, AdoptionStep):
         return ""

@@ -6,7 +6,7 @@ from itertools import islice
 import msgspec
 
 from gristmill.derivation.partitions import Derivation, Derived, why_made_differently
-from gristmill.derivation.steps import FLAGS, flag_of, restrict_step, step_of
+from gristmill.derivation.steps import FLAGS, restrict_step, step_making_partition, verify_flag_of_step
 from gristmill.errors import GristmillError
 from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.mend import with_mend
@@ -62,7 +62,7 @@ class DerivationResult(msgspec.Struct, frozen=True):
         return ledgers if named - ledgers else ledgers & named
 
 
-def tasks_of(
+def derivation_tasks(
     lake: Lake,
     shelves: tuple[str, ...],
     paths: Iterable[str],
@@ -92,15 +92,15 @@ def tasks_of(
         step, damages = _looked_up(lake, shelves, each)
         together = {(asset, each.snapshot) for asset in step.makes} & chosen if step else {(each.asset, each.snapshot)}
         seen |= together
-        option = flag_of(step) if step else None
+        option = verify_flag_of_step(step) if step else None
         if damages:
             told = {damage.what for damage in beside}
             beside += [damage for damage in damages if damage.what not in told]
-            say(f"{_named(each)}: not proven, a damaged object hides what makes it")
+            say(f"{_partition_in_words(each)}: not proven, a damaged object hides what makes it")
         elif option is None:
-            say(f"{_named(each)}: not proven, no recipe on the shelves makes it")
+            say(f"{_partition_in_words(each)}: not proven, no recipe on the shelves makes it")
         elif not option:
-            say(f"{_named(each)}: not derived again, adopted from others")
+            say(f"{_partition_in_words(each)}: not derived again, adopted from others")
         elif option in samples:
             assets = tuple(asset for asset in (step.makes if step else ()) if (asset, each.snapshot) in together)
             yield DerivationTask(assets, each.snapshot, samples[option])
@@ -136,7 +136,7 @@ def not_as_declared(
             except GristmillError as error:
                 why = str(error)
         if why:
-            say(f"{_named(partition)}: not proven, {why}")
+            say(f"{_partition_in_words(partition)}: not proven, {why}")
         found |= {path} if why or findings else set()
     return found
 
@@ -157,9 +157,13 @@ def missing_note(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], p
     """
     catalogue, store = read_catalogue(shelves), lake.store()
     made = {name: made_snapshots(store, source) for name, source in catalogue.sources.items()}
-    below = (each for each in catalogue.slices() if not prefix or f"{each[0]}/".startswith(f"{prefix.rstrip('/')}/"))
+    below = (
+        each
+        for each in catalogue.partitioned_assets()
+        if not prefix or f"{each[0]}/".startswith(f"{prefix.rstrip('/')}/")
+    )
     places = (place(asset, snapshot) for asset, source in below for snapshot in sorted(made[source]))
-    missing = [_named(each) for each in places if each.ledger not in paths]
+    missing = [_partition_in_words(each) for each in places if each.ledger not in paths]
     if not missing:
         return ""
     return (
@@ -172,14 +176,14 @@ def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[
     store, catalogue, steps = lake.store(), read_catalogue(shelves), list[Step | None]()
 
     def look() -> Iterator[Finding]:
-        steps.append(step_of(lake, catalogue, shelves, partition.asset, partition.snapshot))
+        steps.append(step_making_partition(lake, catalogue, shelves, partition.asset, partition.snapshot))
         yield from ()
 
     damages = [with_mend(store, each) for each in guard_proof(store, partition.ledger, look())]
     return (steps[0] if steps else None), damages
 
 
-def _named(partition: Place) -> str:
+def _partition_in_words(partition: Place) -> str:
     return f"{partition.asset} ({partition.snapshot})"
 
 
@@ -205,7 +209,7 @@ def derive_task(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, f
         notes += [] if damages else [f"{task}: not proven, no recipe on the shelves makes it"]
         return DerivationResult(task, notes, damages, 0, frozenset())
     derivation = Derivation(lake, restrict_step(step, frozenset(task.assets)), task.sample, notes.append)
-    found = guard_proof(store, partition.ledger, derivation.findings())
+    found = guard_proof(store, partition.ledger, derivation.derivation_findings())
     findings = [with_mend(store, each) for each in (islice(found, 1) if first_only else found)]
     return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven_shards)
 

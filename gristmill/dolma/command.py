@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, options_of, print_error, print_line
+from gristmill.commands._shared.terminal import add_options, bucket_options, print_error, print_line
 from gristmill.dolma.dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
 from gristmill.dolma.formats.configuration import HiddenVariables
 from gristmill.dolma.formats.mixer_config import MIX_FIELDS, mixer_config
-from gristmill.dolma.tagging.attribute_folder import some_of
+from gristmill.dolma.tagging.attribute_folder import first_names
 from gristmill.dolma.tagging.config import FIELDS, read_config, tag_config, without_taggers
 from gristmill.engines.kinds import open_engine
 from gristmill.environment import environment_variables, read_environment
@@ -91,8 +91,10 @@ def run(arguments: Namespace) -> int:
     """
     variables = HiddenVariables(environment_variables())
     try:
-        options = options_of(arguments, read_environment())
-        return {"dedupe": _dedupe, "tag": _tag, "mix": _mix}[arguments.dolma_command](arguments, options, variables)
+        options = bucket_options(arguments, read_environment())
+        return {"dedupe": _run_dedupe, "tag": _run_tag, "mix": _run_mix}[arguments.dolma_command](
+            arguments, options, variables
+        )
     except AtWork as error:
         print_error(variables.hide_values(str(error)))
         return AT_WORK
@@ -101,13 +103,15 @@ def run(arguments: Namespace) -> int:
         raise
 
 
-def _tag(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
+def _run_tag(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.dolma.tagging.tagging import plan_tagging, run_tagging  # noqa: PLC0415 - others start sooner
 
-    config = without_taggers(tag_config(_fields(arguments, options, FIELDS, variables)), arguments.leave_out)
+    config = without_taggers(
+        tag_config(_configuration_fields(arguments, options, FIELDS, variables)), arguments.leave_out
+    )
     plan = plan_tagging(config, options, force=arguments.force)
     named = [f"{folder.root}: {', '.join(folder.taggers)}" for folder in plan.folders]
-    _announce(
+    _show_planned_outputs(
         plan, named, f"{len(plan.items):,} files to tag, {plan.done_count:,} files of attributes are done", variables
     )
     if config.dryrun:
@@ -118,10 +122,10 @@ def _tag(arguments: Namespace, options: dict[str, str], variables: HiddenVariabl
     return 0
 
 
-def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
+def _run_dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.dolma.dedupe.deduping import plan_dedupe, run_dedupe  # noqa: PLC0415 - others start sooner
 
-    fields = _fields(arguments, options, DEDUPE_FIELDS, variables)
+    fields = _configuration_fields(arguments, options, DEDUPE_FIELDS, variables)
     config = dedupe_config(fields)
     unneeded = [name for name in UNNEEDED if fields.get(name)]
     if unneeded:
@@ -129,7 +133,7 @@ def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVari
     plan = plan_dedupe(config, options, force=arguments.force)
     named = [f"{folder.root}: {config.numbered_name(config.attribute)}" for folder in plan.folders]
     counts = f"{len(plan.missing):,} files to compare, {plan.done_count:,} files of attributes are done"
-    _announce(plan, named, counts, variables)
+    _show_planned_outputs(plan, named, counts, variables)
     if plan.keys:
         print_line(f"{config.numbered_name(config.bloom_file)}: their keys are saved here")
     if config.dryrun:
@@ -143,17 +147,17 @@ def _dedupe(arguments: Namespace, options: dict[str, str], variables: HiddenVari
     return 0
 
 
-def _mix(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
+def _run_mix(arguments: Namespace, options: dict[str, str], variables: HiddenVariables) -> int:
     from gristmill.dolma.mixing.mixing import absent_attributes, plan_mixing, run_mixing  # noqa: PLC0415 - others start sooner
 
     path = arguments.config or arguments.config_before
     if not path:
         raise RecipeError("dolma mix: give the streams in a configuration, with -c")
     given = {name: getattr(arguments, name) for name in MIX_FIELDS}
-    config = mixer_config(_read(path, options), path, given, variables)
+    config = mixer_config(_read_configuration_file(path, options), path, given, variables)
     plan = plan_mixing(config, options, force=arguments.force)
     named = [f"{each.name}: {plan.outputs[each.name]:,} files in {each.output.path}" for each in config.streams]
-    _announce(plan, named, f"{len(plan.items):,} files to write, {plan.done_count:,} are done", variables)
+    _show_planned_outputs(plan, named, f"{len(plan.items):,} files to write, {plan.done_count:,} are done", variables)
     if config.dryrun:
         return 0
     with _at_work(config.processes, plan.items, "inline") as (engine, progress):
@@ -167,7 +171,7 @@ def _mix(arguments: Namespace, options: dict[str, str], variables: HiddenVariabl
     return 0
 
 
-def _announce(plan: "FilePlan", named: Sequence[str], counts: str, variables: HiddenVariables) -> None:
+def _show_planned_outputs(plan: "FilePlan", named: Sequence[str], counts: str, variables: HiddenVariables) -> None:
     """Shows what is to be done, and which outputs of earlier runs are removed or stay: another step may need them."""
     for pattern in plan.missed:
         print_line(variables.hide_values(f"no file matches {pattern}"))
@@ -179,7 +183,7 @@ def _announce(plan: "FilePlan", named: Sequence[str], counts: str, variables: Hi
     left = [f"{folder.root}/{name}" for folder in plan.folders for name in folder.left]
     if left:
         words = f"{len(left):,} files of attributes are left that no document gives any more"
-        print_line(variables.hide_values(f"{words}; remove them if nobody needs them: {some_of(left)}"))
+        print_line(variables.hide_values(f"{words}; remove them if nobody needs them: {first_names(left)}"))
 
 
 @contextmanager
@@ -197,17 +201,17 @@ def _at_work(processes: int, items: Sequence[object], alone: str) -> Iterator[tu
             progress.end()
 
 
-def _fields(
+def _configuration_fields(
     arguments: Namespace, options: dict[str, str], names: Mapping[str, type], variables: HiddenVariables
 ) -> dict[str, Any]:
     """The fields of the configuration; options of the command line come before those of the file."""
     path = arguments.config or arguments.config_before
-    found = read_config(_read(path, options), path, names, variables) if path else {}
+    found = read_config(_read_configuration_file(path, options), path, names, variables) if path else {}
     given = {name: getattr(arguments, name) for name in names}
     return found | {name: value for name, value in given.items() if value is not None}
 
 
-def _read(path: str, options: dict[str, str]) -> bytes:
+def _read_configuration_file(path: str, options: dict[str, str]) -> bytes:
     if path.startswith("s3://"):
         folder, _, name = path.rpartition("/")
         return open_store(folder, options).read(name)

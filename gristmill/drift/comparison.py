@@ -68,15 +68,19 @@ def compare_levels(now: Levels, before: Sequence[Levels], bounds: Bounds) -> lis
         before: the measures of earlier snapshots that were made alike, the oldest first.
         bounds: bounds of its recipe.
     """
-    return [*_sizes(now, before, bounds), *_shares(now, before, bounds), *_quantiles(now, before, bounds)]
+    return [
+        *_size_measures(now, before, bounds),
+        *_share_measures(now, before, bounds),
+        *_quantile_measures(now, before, bounds),
+    ]
 
 
-def _sizes(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
+def _size_measures(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
     for name in SIZES:
         if name not in now.sizes:
             continue
         seen = tuple(each.sizes.get(name) for each in before)
-        level = _level(seen)
+        level = _median_level(seen)
         declared = bounds.times.get(name)
         least, most = declared or TIMES
         if level is None:
@@ -87,13 +91,13 @@ def _sizes(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Me
             yield Measure(name, "size", now.sizes[name], seen, level, least * level, most * level)
 
 
-def _shares(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
+def _share_measures(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
     ceilings = {DROPPED if name == ALL_REASONS else f"{DROPPED}: {name}": most for name, most in bounds.dropped.items()}
     ceilings |= {f"{REMOVED}: {name}": most for name, most in bounds.removed.items()}
     ceilings |= {DUPLICATES: bounds.duplicates} if bounds.duplicates is not None else {}
     for name in dict.fromkeys(name for each in (now, *before) for name in each.shares):
         seen = tuple(each.shares.get(name, 0.0) for each in before)
-        level = _level(seen)
+        level = _median_level(seen)
         ceiling = ceilings.get(name, math.inf)
         if level is None:
             yield Measure(name, "share", now.shares.get(name, 0.0), seen, level, ceiling=ceiling)
@@ -102,10 +106,10 @@ def _shares(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[M
             yield Measure(name, "share", now.shares.get(name, 0.0), seen, level, least, most, ceiling=ceiling)
 
 
-def _quantiles(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
+def _quantile_measures(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterator[Measure]:
     for label, values in now.quantiles.items():
         seen = [each.quantiles.get(label) for each in before]
-        levels = [_level([each and each[number] for each in seen]) for number in range(len(QUANTILES))]
+        levels = [_median_level([each and each[number] for each in seen]) for number in range(len(QUANTILES))]
         low, high = levels[0], levels[-1]
         allowed = bounds.scores.get(label)
         for number, level in enumerate(levels):
@@ -122,6 +126,6 @@ def _quantiles(now: Levels, before: Sequence[Levels], bounds: Bounds) -> Iterato
                 yield Measure(name, "quantile", values[number], was, level, floor=around[0], ceiling=around[1])
 
 
-def _level(seen: Sequence[float | None]) -> float | None:
+def _median_level(seen: Sequence[float | None]) -> float | None:
     known = [each for each in seen if each is not None]
     return median(known) if len(known) >= LEAST else None

@@ -9,7 +9,7 @@ from gristmill.lake.asset_kinds import kind_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.text.natural_order import natural
+from gristmill.text.natural_order import natural_sort_key
 
 COMPARED = 5
 """Most snapshots that one is compared with."""
@@ -48,9 +48,11 @@ def nearest_before(snapshot: str, known: Iterable[str], accept: str) -> list[str
     >>> nearest_before("3.11", ["3.12", "3.9", "3.10", "3.8"], "3.9"), nearest_before("3.8", ["3.7"], "3.9")
     (['3.10', '3.9'], ['3.7'])
     """
-    end, new = natural(snapshot), natural(accept) if accept else []
+    end, new = natural_sort_key(snapshot), natural_sort_key(accept) if accept else []
     begin = new if new and end >= new else []
-    return heapq.nlargest(LOOKED_AT, (key for key in set(known) if begin <= natural(key) < end), key=natural)
+    return heapq.nlargest(
+        LOOKED_AT, (key for key in set(known) if begin <= natural_sort_key(key) < end), key=natural_sort_key
+    )
 
 
 def heads_before(store: Store, asset: str, keys: Sequence[str], maker: Maker) -> list[Ledger]:
@@ -66,7 +68,7 @@ def heads_before(store: Store, asset: str, keys: Sequence[str], maker: Maker) ->
         StoreError: the lake does not answer.
     """
     found: list[Ledger] = []
-    for head in _heads(store, asset, keys):
+    for head in _readable_heads(store, asset, keys):
         if _is_alike(head, maker):
             found.append(head)
         if len(found) == COMPARED:
@@ -74,7 +76,7 @@ def heads_before(store: Store, asset: str, keys: Sequence[str], maker: Maker) ->
     return found[::-1]
 
 
-def _heads(store: Store, asset: str, keys: Sequence[str]) -> Iterator[Ledger]:
+def _readable_heads(store: Store, asset: str, keys: Sequence[str]) -> Iterator[Ledger]:
     """The heads that there are. One that is damaged concerns its own partition alone, whose survey tells it."""
     for key in keys:
         try:

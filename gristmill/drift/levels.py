@@ -34,7 +34,7 @@ class Levels:
     quantiles: Mapping[str, Quantiles] = field(default_factory=dict)
 
 
-def levels_of(
+def snapshot_levels(
     snapshot: str,
     totals: Mapping[str, int],
     dropped: Mapping[str, int],
@@ -51,7 +51,7 @@ def levels_of(
         quantiles: quantiles of its labels, by name.
         marked: whether its `duplicates` are documents, so that they are a share of its rows.
 
-    >>> levels_of("2024", {"rows": 6, "bytes": 90}, {"too-short": 3, "table": 1}).shares
+    >>> snapshot_levels("2024", {"rows": 6, "bytes": 90}, {"too-short": 3, "table": 1}).shares
     {'rows dropped': 0.4, 'rows dropped: too-short': 0.3, 'rows dropped: table': 0.1}
     """
     shares = {}

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from gristmill.drift.comparison import LEAST, Measure
 from gristmill.reports.score_plot import short_number
-from gristmill.reports.sizes import percent
+from gristmill.reports.sizes import percentage
 
 _NAMED = 3
 """Numbers that the sentence names; the entries have all of them."""
 
 
-def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot: str, source: str) -> str:
+def verdict_sentence(measures: Sequence[Measure], snapshots: Sequence[str], snapshot: str, source: str) -> str:
     """The verdict as one sentence.
 
     Args:
@@ -23,7 +23,7 @@ def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot:
     wrong = sorted((each for each in measures if each.is_wrong), key=lambda each: not each.is_blocked)
     if wrong:
         more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-        told = "; ".join(f"{each.name} {value_of(each)}, {expected_of(each)}" for each in wrong[:_NAMED])
+        told = "; ".join(f"{each.name} {value_of(each)}, {expectation_in_words(each)}" for each in wrong[:_NAMED])
         mends = ["look at its raw data"]
         if any(not _over_share(each) for each in wrong):
             mends.append(f"if this level is right, say accept={snapshot!r} in the recipe of source {source!r}")
@@ -31,12 +31,12 @@ def sentence_of(measures: Sequence[Measure], snapshots: Sequence[str], snapshot:
             mends.append("if a bound is too narrow, change bounds=")
         return f"{told}{more}; {'; or, '.join(mends)}"
     if len(snapshots) < LEAST:
-        return f"no verdict: {_counted(len(snapshots))} before it made by the same recipe, and {LEAST} are needed"
+        return f"no verdict: {_format_count(len(snapshots))} before it made by the same recipe, and {LEAST} are needed"
     sizes = ", ".join(f"{each.name} {value_of(each)}" for each in measures if each.kind == "size")
     return f"{sizes}: as in {', '.join(snapshots)}"
 
 
-def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[str, int | float | str]:
+def plotted_entries(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[str, int | float | str]:
     """The numbers, which Dagster plots, each with what is expected of it; what is wrong first. Quantiles are words.
 
     Args:
@@ -47,11 +47,11 @@ def entries_of(measures: Sequence[Measure], snapshots: Sequence[str]) -> dict[st
     found: dict[str, int | float | str] = {"compared with": ", ".join(snapshots) or "nothing"}
     for each in ordered:
         if each.kind == "quantile":
-            found[each.name] = f"{value_of(each)}, {expected_of(each)}"
+            found[each.name] = f"{value_of(each)}, {expectation_in_words(each)}"
         else:
             share = each.kind == "share"
-            found[f"{each.name} (%)" if share else each.name] = percent(each.value) if share else each.value
-            found[f"{each.name}, expected"] = expected_of(each)
+            found[f"{each.name} (%)" if share else each.name] = percentage(each.value) if share else each.value
+            found[f"{each.name}, expected"] = expectation_in_words(each)
     return found
 
 
@@ -70,7 +70,7 @@ def value_in_words(measure: Measure, value: float) -> str:
     return f"{value:.2%}" if measure.kind == "share" else short_number(value)
 
 
-def expected_of(measure: Measure) -> str:
+def expectation_in_words(measure: Measure) -> str:
     """The expectation of a number, in words."""
     said = [f"level {value_in_words(measure, measure.level)}"] if measure.level is not None else []
     if measure.kind == "size" and measure.level:
@@ -89,5 +89,5 @@ def _over_share(measure: Measure) -> bool:
     return measure.kind == "share" and measure.is_blocked
 
 
-def _counted(number: int) -> str:
+def _format_count(number: int) -> str:
     return "no snapshot" if not number else f"{number} snapshot{'s' if number > 1 else ''}"

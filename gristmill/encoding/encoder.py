@@ -38,7 +38,7 @@ from gristmill.encoding.engines import (
     ReferenceEngine,
     TokenEngine,
     TokenizerPanicked,
-    batched,
+    batch_texts,
     fast_engines,
     joined,
 )
@@ -107,25 +107,30 @@ class Encoder:
         self.special_strings = special_strings(facts.special)
         self.refused = self.special_strings if options.specials == "refuse" else None
         self._special_ids = np.array([facts.added[token] for token in facts.special if token in facts.added], np.int32)
-        self._bos, self._eos = self._id(facts, "bos", options.bos), self._id(facts, "eos", options.eos)
+        self._bos, self._eos = (
+            self._special_token_id(facts, "bos", options.bos),
+            self._special_token_id(facts, "eos", options.eos),
+        )
         self._clean = options.eos_style == "clean"
         self._plain = _specials_as_text(tokenizer_json) if options.specials == "text" else None
         self._suffix = "" if options.eos is None or self._clean else " " if self._plain else f" {options.eos}"
         self._marin = options.long_strings == "marin"
-        fast, self.engine_reason = _proven(tokenizer_json.decode(), facts) if engine == "auto" else (None, "asked for")
-        self._engine: TokenEngine = fast or ReferenceEngine(self.reference)
+        fast, self.engine_reason = (
+            _prove_fast_engine(tokenizer_json.decode(), facts) if engine == "auto" else (None, "asked for")
+        )
+        self._engine: TokenEngine = fast or ReferenceEngine(self.reference_tokenizer)
         self.engine = self._engine.name
 
     @cached_property
-    def reference(self) -> Tokenizer:
+    def reference_tokenizer(self) -> Tokenizer:
         """The tokenizer as `tokenizers` loads it."""
         return load_reference(self._json)
 
-    def _id(self, facts: TokenizerReference, role: str, token: str | None) -> int | None:
+    def _special_token_id(self, facts: TokenizerReference, role: str, token: str | None) -> int | None:
         """The id of BOS or EOS, or None if there is none."""
         number = None if token is None else facts.added.get(token)
         if token is not None and number is None:
-            number = self.reference.token_to_id(token)
+            number = self.reference_tokenizer.token_to_id(token)
         if token is not None and number is None:
             raise RecipeError(f"{role} token {token!r} is not in the tokenizer's vocabulary of {facts.size} tokens")
         return number
@@ -144,8 +149,8 @@ class Encoder:
             DataError: a text is not a string or holds a lone surrogate, or an id is outside the vocabulary.
         """
         counts: list[int] = []
-        ids, lengths = self._encoded(self._pieces(texts, counts), texts)
-        return self._framed(ids, _sums(lengths, counts))
+        ids, lengths = self._encode_pieces(self._pieces_to_encode(texts, counts), texts)
+        return self._add_bos_and_eos(ids, _sum_piece_lengths(lengths, counts))
 
     def encode_bare(self, texts: Sequence[str]) -> tuple[Ids, Lengths]:
         """Encodes texts that are complete already: without BOS and EOS, and never cut.
@@ -162,8 +167,8 @@ class Encoder:
             DataError: see `encode`.
         """
         counts: list[int] = []
-        ids, lengths = self._encoded(self._split(texts, counts), texts)
-        return ids, _sums(lengths, counts)
+        ids, lengths = self._encode_pieces(self._split_uncut_texts(texts, counts), texts)
+        return ids, _sum_piece_lengths(lengths, counts)
 
     def specials_in(self, ids: Ids, lengths: Lengths) -> Lengths:
         """The number of special tokens in each text's ids.
@@ -179,7 +184,7 @@ class Encoder:
         counts: Lengths = sums[ends] - sums[ends - lengths]
         return counts
 
-    def _pieces(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
+    def _pieces_to_encode(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
         """The strings that are encoded separately, with EOS. Each text's number of pieces is appended to `counts`."""
         for text in texts:
             whole = text + self._suffix if len(text) <= WINDOW or self._marin else None
@@ -188,53 +193,55 @@ class Encoder:
                 yield whole
                 continue
             count = 0
-            parts = self._parts(text, self._suffix) if whole is None else (whole,)
+            parts = self._split_huge_text(text, self._suffix) if whole is None else (whole,)
             for part in parts:
                 for piece in cut(part, marin=self._marin):
                     count += 1
                     yield piece
             counts.append(count)
 
-    def _split(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
+    def _split_uncut_texts(self, texts: Sequence[str], counts: list[int]) -> Iterator[str]:
         """The same for texts that must not be cut. Only huge texts are split, at places that do not change ids."""
         for text in texts:
             count = 0
-            for window in self._parts(text, ""):
+            for window in self._split_huge_text(text, ""):
                 count += 1
                 yield window
             counts.append(count)
 
-    def _parts(self, text: str, suffix: str) -> Iterable[str]:
+    def _split_huge_text(self, text: str, suffix: str) -> Iterable[str]:
         """The text with the suffix, split at safe places if it is huge."""
         if len(text) <= WINDOW:
             return (text + suffix,)
-        return safe_windows(text, suffix, self._breaks, self._agrees)
+        return safe_windows(text, suffix, self._breaks, self._splits_safely)
 
-    def _agrees(self, left: str, right: str) -> bool:
+    def _splits_safely(self, left: str, right: str) -> bool:
         """Whether two strings have the same ids separately and joined."""
         ids, lengths = self._engine.encode([left + right, left, right])
         return np.array_equal(ids[: lengths[0]], ids[lengths[0] :])
 
-    def _encoded(self, pieces: Iterable[str], texts: Sequence[object]) -> tuple[Ids, Lengths]:
+    def _encode_pieces(self, pieces: Iterable[str], texts: Sequence[object]) -> tuple[Ids, Lengths]:
         """The ids of all pieces, and each piece's number of ids. The pieces are made of `texts`."""
         parts: list[EngineIds] = []
         lengths: list[Lengths] = []
         try:
-            for engine, batch in self._batches(pieces):
+            for engine, batch in self._batches_by_engine(pieces):
                 flat, sizes = engine.encode(batch)
                 parts.append(flat)
                 lengths.append(sizes)
         except (TypeError, ValueError):
             for number, text in enumerate(texts):
-                _refuse(number, text)
+                _raise_if_unencodable(number, text)
             raise
         except TokenizerPanicked as error:
-            raise DataError(f"{self._panicking(texts)}: {error}; mend its document, or tokenizer.json") from error
+            raise DataError(
+                f"{self._first_panicking_text(texts)}: {error}; mend its document, or tokenizer.json"
+            ) from error
         ids = joined(parts, np.uint32)
-        self._check(int(ids.max(initial=0)))
+        self._check_largest_id(int(ids.max(initial=0)))
         return ids.view(np.int32), joined(lengths, np.int64)
 
-    def _panicking(self, texts: Sequence[object]) -> str:
+    def _first_panicking_text(self, texts: Sequence[object]) -> str:
         """Names the first text on which the tokenizer panics."""
         for number, text in enumerate(texts):
             try:
@@ -243,24 +250,26 @@ class Encoder:
                 return f"text {number} of the batch"
         return f"the {len(texts)} texts of the batch"
 
-    def _batches(self, pieces: Iterable[str]) -> Iterator[tuple[TokenEngine, list[str]]]:
+    def _batches_by_engine(self, pieces: Iterable[str]) -> Iterator[tuple[TokenEngine, list[str]]]:
         """Batches of pieces, each with its engine.
 
         If special strings are to be encoded like other words, pieces that hold one are encoded alone, by the reference.
         """
-        for batch in batched(pieces, BATCH_CHARACTERS, MANY):
+        for batch in batch_texts(pieces, BATCH_CHARACTERS, MANY):
             if self._plain is None or not any(map(self.special_strings.search, batch)):
                 yield self._engine, batch
                 continue
             for piece in batch:
                 yield self._plain if self.special_strings.search(piece) else self._engine, [piece]
 
-    def _check(self, top: int) -> None:
+    def _check_largest_id(self, top: int) -> None:
         """Checks the largest id: it must fit int32 and be in the vocabulary, which may have holes."""
-        if top >= self.vocab_size and (top > np.iinfo(np.int32).max or self.reference.id_to_token(top) is None):
+        if top >= self.vocab_size and (
+            top > np.iinfo(np.int32).max or self.reference_tokenizer.id_to_token(top) is None
+        ):
             raise DataError(f"id {top} is not one of the tokenizer's {self.vocab_size} tokens; mend tokenizer.json")
 
-    def _framed(self, ids: Ids, lengths: Lengths) -> tuple[Ids, Lengths]:
+    def _add_bos_and_eos(self, ids: Ids, lengths: Lengths) -> tuple[Ids, Lengths]:
         """Puts BOS and EOS ids around each text's ids, unless EOS was appended as a string."""
         front = np.full(len(lengths), self._bos is not None)
         back = np.full(len(lengths), (self._clean or self._plain is not None) and self._eos is not None)
@@ -302,7 +311,7 @@ def _specials_as_text(tokenizer_json: bytes) -> ReferenceEngine:
     return ReferenceEngine(tokenizer)
 
 
-def _proven(tokenizer_json: str, facts: TokenizerReference) -> tuple[TokenEngine | None, str]:
+def _prove_fast_engine(tokenizer_json: str, facts: TokenizerReference) -> tuple[TokenEngine | None, str]:
     """The fast engine and why; None in its place if it cannot load the tokenizer or gives other ids on some probe."""
     try:
         for fast in fast_engines(tokenizer_json):
@@ -314,7 +323,7 @@ def _proven(tokenizer_json: str, facts: TokenizerReference) -> tuple[TokenEngine
     return None, f"fastokens gives other ids than tokenizers on some of {len(facts.texts)} probes"
 
 
-def _sums(lengths: Lengths, counts: Sequence[int]) -> Lengths:
+def _sum_piece_lengths(lengths: Lengths, counts: Sequence[int]) -> Lengths:
     """The lengths of texts, from the lengths of their pieces.
 
     Args:
@@ -327,7 +336,7 @@ def _sums(lengths: Lengths, counts: Sequence[int]) -> Lengths:
     return np.diff(ends[np.concatenate(([0], np.cumsum(np.asarray(counts, np.int64))))])
 
 
-def _refuse(number: int, text: object) -> None:
+def _raise_if_unencodable(number: int, text: object) -> None:
     """Raises DataError if a text cannot be encoded. It is called only after an engine has failed."""
     if not isinstance(text, str):
         raise DataError(f"text {number} of the batch is {type(text).__name__}, not a string; mend its document")

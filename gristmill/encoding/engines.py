@@ -99,7 +99,7 @@ class ReferenceEngine:
 
     def encode(self, texts: list[str]) -> tuple[EngineIds, Lengths]:
         rows: list[EngineIds] = []
-        for batch in batched(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
+        for batch in batch_texts(texts, REFERENCE_CHARACTERS, REFERENCE_TEXTS):
             with panics_as_errors():
                 encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
             rows.extend(np.array(encoding.ids, np.uint32) for encoding in encodings)
@@ -122,7 +122,7 @@ def fast_engines(tokenizer_json: str) -> Iterator[FastEngine]:
     yield FastEngine(tokenizer_json)
 
 
-def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:
+def batch_texts(texts: Iterable[str], characters: int, most: int) -> Iterator[list[str]]:
     """The texts in batches, in order.
 
     Args:
@@ -130,7 +130,7 @@ def batched(texts: Iterable[str], characters: int, most: int) -> Iterator[list[s
         characters: most characters per batch. A longer text is a batch of its own.
         most: most texts per batch.
 
-    >>> list(batched(["ab", "cd", "e"], 4, 9))
+    >>> list(batch_texts(["ab", "cd", "e"], 4, 9))
     [['ab', 'cd'], ['e']]
     """
     batch: list[str] = []

@@ -17,7 +17,7 @@ from gristmill.encoding.probes import FIXED
 from gristmill.encoding.safe_splits import BREAKS, safe_windows
 from gristmill.encoding.tokenizer_json import parse_tokenizer_json
 from gristmill.encoding.vocabulary import Vocabulary
-from gristmill.text.utf8 import STRETCH, size_of
+from gristmill.text.utf8 import STRETCH, utf8_size
 
 Ids = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -41,12 +41,12 @@ class TokenOffsets:
         fast: whether the ids alone are enough for this tokenizer.
 
     >>> from tokenizers import models, pre_tokenizers
-    >>> from gristmill.encoding.vocabulary import vocabulary_of
+    >>> from gristmill.encoding.vocabulary import read_vocabulary
     >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "river": 1, "?": 2}, unk_token="?"))
     >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     >>> data = tokenizer.to_str().encode()
     >>> offsets = TokenOffsets(data, tokenizer, vocabulary_of(data, tokenizer))
-    >>> offsets.mask("mill river", np.array([0, 1], np.int32), [(5, 10)]).tolist()
+    >>> offsets.mask_tokens_in_spans("mill river", np.array([0, 1], np.int32), [(5, 10)]).tolist()
     [False, True]
     """
 
@@ -55,13 +55,13 @@ class TokenOffsets:
         self._normalizer = reference.normalizer
         declared = parse_tokenizer_json(tokenizer_json)
         self._composes = (declared.normalizer or {}).get("type") in _COMPOSING
-        trimming = _trimming(declared.post_processor)
+        trimming = _trims_offsets(declared.post_processor)
         self._trims = trimming is not None
         self._prefixed = int(trimming or 0)
         self._bytes, self._lead, self._trail = vocabulary.bytes, vocabulary.lead, vocabulary.trail
-        self.fast = vocabulary.byte_level and all(self._agrees(text) for text in (*FIXED, *LEADING))
+        self.fast = vocabulary.byte_level and all(self._agrees_with_reference(text) for text in (*FIXED, *LEADING))
 
-    def mask(self, text: str, ids: Ids, spans: Spans) -> Flags:
+    def mask_tokens_in_spans(self, text: str, ids: Ids, spans: Spans) -> Flags:
         """Marks the tokens of a text that are in spans of it.
 
         A span's tokens go from the token of its first character to that of its last one, both included. If no token
@@ -81,7 +81,7 @@ class TokenOffsets:
         if not spans or not len(ids):
             return flags
         places = [place for begin, end in spans for place in (begin, end - 1)]
-        tokens = self._fast(text, ids, places) if self.fast else None
+        tokens = self._tokens_by_ids(text, ids, places) if self.fast else None
         if tokens is None:
             with panics_as_errors():
                 encoding = self._reference.encode(text, add_special_tokens=False)
@@ -92,9 +92,9 @@ class TokenOffsets:
             flags[first : last + 1 if last >= 0 else len(ids)] = True
         return flags
 
-    def _fast(self, text: str, ids: Ids, places: Sequence[int]) -> list[int] | None:
+    def _tokens_by_ids(self, text: str, ids: Ids, places: Sequence[int]) -> list[int] | None:
         """The tokens of characters (-1: no token). None if the ids alone are not enough."""
-        size = size_of(text)
+        size = utf8_size(text)
         at = np.asarray(places, np.int64)
         inside = (at >= 0) & (at < len(text))
         at = np.where(inside, at, 0)
@@ -134,14 +134,14 @@ class TokenOffsets:
         parts = (text,) if len(text) <= STRETCH else safe_windows(text, "", BREAKS, lambda _, __: True)
         return all(self._normalizer.normalize_str(part) == part for part in parts)
 
-    def _agrees(self, text: str) -> bool:
+    def _agrees_with_reference(self, text: str) -> bool:
         """Whether every character of a text gets the token that the reference gives."""
         with panics_as_errors():
             encoding = self._reference.encode(text, add_special_tokens=False)
         ids = np.array(encoding.ids, np.int32)
         if not len(ids):
             return True
-        tokens = self._fast(text, ids, range(len(text)))
+        tokens = self._tokens_by_ids(text, ids, range(len(text)))
         return tokens is None or tokens == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
 
 
@@ -165,7 +165,7 @@ def _or_none(token: int | None) -> int:
     return -1 if token is None else token
 
 
-def _trimming(post_processor: Any) -> bool | None:
+def _trims_offsets(post_processor: Any) -> bool | None:
     """Whether the tokenizer's offsets leave out white space at the ends of a token.
 
     A byte-level post-processor does so by default.
@@ -178,5 +178,5 @@ def _trimming(post_processor: Any) -> bool | None:
     if post_processor.get("type") == "ByteLevel":
         trims = bool(post_processor.get("trim_offsets", True))
         return bool(post_processor.get("add_prefix_space", True)) if trims else None
-    settings = (_trimming(setting) for setting in post_processor.get("processors") or ())
+    settings = (_trims_offsets(setting) for setting in post_processor.get("processors") or ())
     return next((setting for setting in settings if setting is not None), None)

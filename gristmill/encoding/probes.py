@@ -96,7 +96,7 @@ FIXED = (
 )
 
 
-def probes(reference: Tokenizer) -> list[str]:
+def probe_texts(reference: Tokenizer) -> list[str]:
     """All probes for a tokenizer.
 
     They are the fixed texts, runs of spaces, a sweep of code points, and texts made of the tokenizer's own tokens.
@@ -105,26 +105,33 @@ def probes(reference: Tokenizer) -> list[str]:
         reference: the tokenizer, loaded by `tokenizers`.
     """
     added = [token.content for _, token in sorted(reference.get_added_tokens_decoder().items())]
-    decoded = _decoded(reference)
+    decoded = _sampled_token_probes(reference)
     # The last probe joins the others, because implementations may treat long texts differently.
-    return [*FIXED, *_runs(), *_sweep(), *_around(added), *decoded, " ".join((*FIXED, *decoded))]
+    return [
+        *FIXED,
+        *_space_run_probes(),
+        *_code_point_probes(),
+        *_added_token_probes(added),
+        *decoded,
+        " ".join((*FIXED, *decoded)),
+    ]
 
 
-def _runs() -> list[str]:
+def _space_run_probes() -> list[str]:
     """Runs of spaces between all pairs of neighbours."""
     return [
         "x".join(f"{before}{' ' * count}{behind}" for before in RUN_EDGES for behind in RUN_EDGES) for count in RUNS
     ]
 
 
-def _sweep() -> list[str]:
+def _code_point_probes() -> list[str]:
     """All code points of the swept blocks, each after a letter and after a space."""
     points = [chr(point) for block in SWEPT for point in block]
     groups = [points[start : start + SWEPT_A_PROBE] for start in range(0, len(points), SWEPT_A_PROBE)]
     return ["".join(f"a{point} {point}" for point in group) for group in groups]
 
 
-def _around(added: Sequence[str]) -> list[str]:
+def _added_token_probes(added: Sequence[str]) -> list[str]:
     """Each added token alone, in text, doubled, cut short, in other case; and all of them in a row."""
     texts = ["".join(added), " ".join(added), "x".join(reversed(added))]
     for token in added[:256]:
@@ -133,7 +140,7 @@ def _around(added: Sequence[str]) -> list[str]:
     return texts
 
 
-def _decoded(reference: Tokenizer) -> list[str]:
+def _sampled_token_probes(reference: Tokenizer) -> list[str]:
     """Texts of tokens that are sampled evenly over the vocabulary."""
     top = reference.get_vocab_size()
     ids = range(0, top, max(1, top // SAMPLED_TOKENS))

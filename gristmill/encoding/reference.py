@@ -17,10 +17,10 @@ import zstandard
 from tokenizers import Tokenizer
 
 from gristmill.encoding.engines import EngineIds, Lengths, ReferenceEngine
-from gristmill.encoding.probes import PROBES, probes
-from gristmill.encoding.safe_splits import breaks_of
+from gristmill.encoding.probes import PROBES, probe_texts
+from gristmill.encoding.safe_splits import word_break_characters
 from gristmill.encoding.tokenizer_json import parse_tokenizer_json
-from gristmill.encoding.vocabulary import Vocabulary, vocabulary_of
+from gristmill.encoding.vocabulary import Vocabulary, read_vocabulary
 from gristmill.errors import RecipeError, is_failure
 
 REFERENCE_FILE = {2: "facts.msgpack.zst"}.get(PROBES, f"facts-{PROBES}.msgpack.zst")
@@ -107,14 +107,14 @@ def ask_reference(tokenizer_json: bytes) -> TokenizerReference:
     Raises:
         RecipeError: see load_reference.
     """
-    return _asked(tokenizer_json)
+    return _ask_reference(tokenizer_json)
 
 
 @lru_cache(maxsize=4)  # a process trains, checks and uses the same few tokenizers
-def _asked(tokenizer_json: bytes) -> TokenizerReference:
+def _ask_reference(tokenizer_json: bytes) -> TokenizerReference:
     reference = load_reference(tokenizer_json)
     decoder = reference.get_added_tokens_decoder()
-    texts = probes(reference)
+    texts = probe_texts(reference)
     ids, lengths = ReferenceEngine(reference).encode(texts)
     for shared in (ids, lengths):
         shared.flags.writeable = False
@@ -125,8 +125,8 @@ def _asked(tokenizer_json: bytes) -> TokenizerReference:
         texts,
         ids,
         lengths,
-        breaks_of(reference),
-        vocabulary_of(tokenizer_json, reference),
+        word_break_characters(reference),
+        read_vocabulary(tokenizer_json, reference),
     )
 
 

@@ -1,9 +1,9 @@
 """Splits huge texts at places where this does not change ids. So they are encoded in bounded memory.
 
 A text is split only where the tokenizer itself ends a word: before a line feed or space between two letters, if its
-pre-tokenizer ends words there (`breaks_of`). The characters around the place must also have the same ids separately
-and joined. The patterns of pre-tokenizers look ahead but not back. So the text after a split is cut into the same words
-as in the whole text, and no word that ends at a split is longer in the whole text.
+pre-tokenizer ends words there (`word_break_characters`). The characters around the place must also have the same ids
+separately and joined. The patterns of pre-tokenizers look ahead but not back. So the text after
+a split is cut into the same words as in the whole text, and no word that ends at a split is longer in the whole text.
 """
 
 import re
@@ -23,7 +23,7 @@ BREAKS = "\n "
 """Characters before which a text may be split, if the tokenizer ends words there."""
 
 
-def breaks_of(reference: Tokenizer) -> str:
+def word_break_characters(reference: Tokenizer) -> str:
     r"""The characters, of line feed and space, before which the tokenizer ends a word between any two letters.
 
     Args:
@@ -32,7 +32,7 @@ def breaks_of(reference: Tokenizer) -> str:
     >>> from tokenizers import models, pre_tokenizers
     >>> tokenizer = Tokenizer(models.BPE())
     >>> tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    >>> breaks_of(tokenizer)
+    >>> word_break_characters(tokenizer)
     '\n '
     """
     cutter = reference.pre_tokenizer
@@ -53,7 +53,7 @@ def safe_windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str
     Args:
         text: a text of any length. Up to one and a half times WINDOW characters it is one part.
         suffix: text that is appended to the last part.
-        breaks: characters before which a word ends, as from breaks_of().
+        breaks: characters before which a word ends, as from word_break_characters().
         agrees: whether two strings have the same ids separately and joined.
 
     >>> list(safe_windows("a mill by a river", "</s>", "\n ", lambda left, right: True))
@@ -62,7 +62,7 @@ def safe_windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str
     start = 0
     fit = re.compile(rf"[^\W\d_](?=[{breaks}][^\W\d_])") if breaks else None
     while fit is not None and len(text) - start > WINDOW + WINDOW // 2:
-        end = _place(text, start + WINDOW, fit, agrees)
+        end = _first_safe_place(text, start + WINDOW, fit, agrees)
         if end is None:
             break
         yield text[start:end]
@@ -70,7 +70,7 @@ def safe_windows(text: str, suffix: str, breaks: str, agrees: Callable[[str, str
     yield text[start:] + suffix
 
 
-def _place(text: str, begin: int, fit: re.Pattern[str], agrees: Callable[[str, str], bool]) -> int | None:
+def _first_safe_place(text: str, begin: int, fit: re.Pattern[str], agrees: Callable[[str, str], bool]) -> int | None:
     """The first place at or after `begin` to split the text; None if none of the first TRIES places is safe."""
     for _ in range(TRIES):
         match = fit.search(text, begin)

@@ -50,7 +50,7 @@ def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
         and runs
         and len({token.normalized for token in runs.values()}) == 1
         and not any(token.single_word or token.lstrip or token.rstrip for token in declared.added_tokens)
-        and not any(_touches(token.content) for token in others)
+        and not any(_may_touch_mark(token.content) for token in others)
         and (declared.normalizer is None or declared.normalizer.get("type") == "NFC")
         and _cuts_as_gpt2(declared.pre_tokenizer)
         and declared.model.type == "BPE"
@@ -92,7 +92,7 @@ def marked(texts: list[str], longest: int) -> tuple[list[str], Lengths]:
     starts = seconds[np.concatenate(([0], breaks + 1))] - 1
     lengths = seconds[np.concatenate((breaks, [len(seconds) - 1]))] + 1 - starts
     if int(lengths.max()) > longest:
-        starts, lengths = _cut(starts, lengths, longest)
+        starts, lengths = _cut_space_runs(starts, lengths, longest)
     kept = np.ones(len(data), np.bool_)
     kept[seconds] = False
     kept[starts] = True  # long runs also begin where they are cut
@@ -106,7 +106,7 @@ def marked(texts: list[str], longest: int) -> tuple[list[str], Lengths]:
     return [text.decode() for text in data[kept].tobytes().split(_BETWEEN)], lengths
 
 
-def _cut(starts: Lengths, lengths: Lengths, longest: int) -> tuple[Lengths, Lengths]:
+def _cut_space_runs(starts: Lengths, lengths: Lengths, longest: int) -> tuple[Lengths, Lengths]:
     """Cuts runs into pieces of at most `longest` spaces. A rest of one space is a run of one."""
     pieces = -(-lengths // longest)
     ends = np.cumsum(pieces)
@@ -125,6 +125,6 @@ def _cuts_as_gpt2(declared: dict[str, Any] | None) -> bool:
     )
 
 
-def _touches(content: str) -> bool:
+def _may_touch_mark(content: str) -> bool:
     """Whether another added token could take a mark, or spaces of a run."""
     return content != content.strip() or "  " in content or MARK in content

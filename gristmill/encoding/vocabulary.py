@@ -43,7 +43,7 @@ class Vocabulary(NamedTuple):
     fragments: npt.NDArray[np.bool_]
 
 
-def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
+def read_vocabulary(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
     """The tables of a tokenizer.
 
     Args:
@@ -52,7 +52,7 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
 
     >>> from tokenizers import models
     >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "Ġriver": 1}))
-    >>> vocabulary = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
+    >>> vocabulary = read_vocabulary(tokenizer.to_str().encode(), tokenizer)
     >>> vocabulary.bytes.tolist(), vocabulary.lead.tolist()
     ([4, 6], [0, 1])
     """
@@ -77,16 +77,16 @@ def vocabulary_of(tokenizer_json: bytes, reference: Tokenizer) -> Vocabulary:
     vocabulary.bytes[numbers] = np.fromiter(map(len, own), np.int64, len(own))
     for token, number in own.items():
         if token[:1] == SPACE or token[-1:] == SPACE:
-            vocabulary.lead[number], vocabulary.trail[number] = _around(token, SPACE)
+            vocabulary.lead[number], vocabulary.trail[number] = _outer_space_counts(token, SPACE)
         if not token.isascii() and _is_fragment(token):
             vocabulary.fragments[number] = True
     for number, text in added.items():
         vocabulary.bytes[number] = len(text.encode())
-        vocabulary.lead[number], vocabulary.trail[number] = _around(text, None)
+        vocabulary.lead[number], vocabulary.trail[number] = _outer_space_counts(text, None)
     return vocabulary
 
 
-def _around(token: str, space: str | None) -> tuple[int, int]:
+def _outer_space_counts(token: str, space: str | None) -> tuple[int, int]:
     """Number of leading and trailing spaces. A token of spaces only has all of them at both ends."""
     bare = token.lstrip(space)
     lead = len(token) - len(bare)

@@ -27,11 +27,11 @@ from gristmill.energon.preparing.options import (
     add_prepare_media,
     add_preview,
     lint_options,
-    media_of,
+    media_filter_option,
     prepare_options,
     split_names,
-    tmp_of,
-    workers_of,
+    temporary_folder_option,
+    worker_count_option,
 )
 from gristmill.energon.preparing.prepare import Prepared, prepare_indexes, prepare_tars
 from gristmill.energon.preparing.preview import preview_lines
@@ -52,11 +52,11 @@ def declare(parser: ArgumentParser) -> None:
     """Adds the subcommands."""
     below = parser.add_subparsers(required=True, metavar="prepare|prepare-media|lint|info|preview")
     for name, words, add, command in (
-        ("prepare", "write the indexes and the splits of a dataset", add_prepare, _prepare),
+        ("prepare", "write the indexes and the splits of a dataset", add_prepare, _run_prepare),
         ("prepare-media", "add sizes and durations of media to an index", add_prepare_media, _prepare_media),
-        ("lint", "read all of a dataset, and list what is wrong", add_lint, _lint),
-        ("info", "counts, splits and sample type", add_info, _info),
-        ("preview", "the first samples", add_preview, _preview),
+        ("lint", "read all of a dataset, and list what is wrong", add_lint, _run_lint),
+        ("info", "counts, splits and sample type", add_info, _run_info),
+        ("preview", "the first samples", add_preview, _run_preview),
     ):
         one = below.add_parser(name, help=words, description=words)
         add(one)
@@ -75,22 +75,22 @@ def run(arguments: Namespace) -> int:
     return int(arguments.energon(arguments))
 
 
-def _dataset(arguments: Namespace) -> DatasetPath:
-    return open_dataset(arguments.path, _options(arguments), getattr(arguments, "root", ""))
+def _dataset_of_arguments(arguments: Namespace) -> DatasetPath:
+    return open_dataset(arguments.path, _bucket_options(arguments), getattr(arguments, "root", ""))
 
 
-def _metadataset(arguments: Namespace) -> MetadatasetPath | None:
+def _metadataset_of_arguments(arguments: Namespace) -> MetadatasetPath | None:
     """The metadataset that is meant; None: it is a dataset."""
-    return open_metadataset(arguments.path, _options(arguments), arguments.root)
+    return open_metadataset(arguments.path, _bucket_options(arguments), arguments.root)
 
 
-def _changeable(arguments: Namespace) -> DatasetPath:
+def _changeable_dataset(arguments: Namespace) -> DatasetPath:
     """The dataset, if its files may be changed.
 
     Raises:
         RecipeError: it belongs to an export.
     """
-    dataset = _dataset(arguments)
+    dataset = _dataset_of_arguments(arguments)
     if is_release(dataset):
         raise RecipeError(
             f"{dataset.url}: an export has written it, and it is never changed. To change it, edit the recipe and run"
@@ -99,7 +99,7 @@ def _changeable(arguments: Namespace) -> DatasetPath:
     return dataset
 
 
-def _options(arguments: Namespace) -> dict[str, str]:
+def _bucket_options(arguments: Namespace) -> dict[str, str]:
     """The options of the bucket's client.
 
     Raises:
@@ -115,18 +115,18 @@ def _options(arguments: Namespace) -> dict[str, str]:
     return options
 
 
-def _prepare(arguments: Namespace) -> int:
-    dataset, options = _changeable(arguments), prepare_options(arguments)
-    kind = kind_of(dataset, dataset.store())
+def _run_prepare(arguments: Namespace) -> int:
+    dataset, options = _changeable_dataset(arguments), prepare_options(arguments)
+    kind = kind_of(dataset, dataset.open_dataset_store())
     if kind == "jsonl":
         _only_tars(arguments)
-        return _jsonl(prepare_jsonl(dataset), "written")
+        return _report_jsonl_index(prepare_jsonl(dataset), "written")
     if kind == "files":
         raise RecipeError(f"{dataset.url}: it has no tar; {_OTHER_FILES}")
     with_progress = _Shards(shown=arguments.progress)
     if arguments.tar_index_only:
-        return _prepared(prepare_indexes(dataset, options, with_progress))
-    return _prepared(prepare_tars(dataset, options, crude_dataset(), with_progress))
+        return _report_prepared(prepare_indexes(dataset, options, with_progress))
+    return _report_prepared(prepare_tars(dataset, options, crude_dataset(), with_progress))
 
 
 def _only_tars(arguments: Namespace) -> None:
@@ -145,53 +145,59 @@ def _only_tars(arguments: Namespace) -> None:
 
 
 def _prepare_media(arguments: Namespace) -> int:
-    media = media_of(arguments)
-    dataset = _changeable(arguments)
+    media = media_filter_option(arguments)
+    dataset = _changeable_dataset(arguments)
     if media is None or dataset.name:
         raise RecipeError(f"{dataset.url}: a JSONL file holds no media; give the folder that holds them")
-    workers = workers_of(arguments.num_workers, "--num-workers")
-    add = add_tar_media if is_prepared(dataset.store()) else add_file_media
-    return _prepared(add(dataset, media, workers, tmp_of(arguments)))
+    workers = worker_count_option(arguments.num_workers, "--num-workers")
+    add = add_tar_media if is_prepared(dataset.open_dataset_store()) else add_file_media
+    return _report_prepared(add(dataset, media, workers, temporary_folder_option(arguments)))
 
 
-def _lint(arguments: Namespace) -> int:
-    options, metadataset = lint_options(arguments), _metadataset(arguments)
+def _run_lint(arguments: Namespace) -> int:
+    options, metadataset = lint_options(arguments), _metadataset_of_arguments(arguments)
     if metadataset:
         checked = check_metadataset(metadataset, options, _Shards(shown=False))
-        _tell(checked.flaws)
-        print_line(f"{checked.samples:,} samples in {checked.datasets:,} datasets; {_counted(checked.flaws)}")
+        _print_flaws(checked.flaws)
+        print_line(
+            f"{checked.samples:,} samples in {checked.datasets:,} datasets; {_flaw_count_in_words(checked.flaws)}"
+        )
         return int(has_errors(checked.flaws))
-    dataset = _dataset(arguments)
-    kind = kind_of(dataset, dataset.store())
+    dataset = _dataset_of_arguments(arguments)
+    kind = kind_of(dataset, dataset.open_dataset_store())
     if kind == "jsonl":
-        return _jsonl(lint_jsonl(dataset), "checked")
+        return _report_jsonl_index(lint_jsonl(dataset), "checked")
     if kind == "files":
         raise RecipeError(f"{dataset.url}: it has no tar, so there is nothing to check; {_OTHER_FILES}")
     shards, flaws = check_tars(dataset, options, _Shards(shown=False))
-    _tell(flaws)
-    print_line(f"{_samples(shards)}; {_counted(flaws)}")
+    _print_flaws(flaws)
+    print_line(f"{_sample_count_in_words(shards)}; {_flaw_count_in_words(flaws)}")
     return int(has_errors(flaws))
 
 
-def _info(arguments: Namespace) -> int:
-    metadataset = _metadataset(arguments)
+def _run_info(arguments: Namespace) -> int:
+    metadataset = _metadataset_of_arguments(arguments)
     lines = (
         metadataset_lines(metadataset)
         if metadataset
-        else info_lines(_dataset(arguments), arguments.split_config, arguments.dataset_config)
+        else info_lines(_dataset_of_arguments(arguments), arguments.split_config, arguments.dataset_config)
     )
     for line in lines:
         print_line(line)
     return 0
 
 
-def _preview(arguments: Namespace) -> int:
+def _run_preview(arguments: Namespace) -> int:
     if arguments.samples < 1:
         raise RecipeError(f"--samples {arguments.samples}: give a number of samples, 1 or more")
-    metadataset, most, splits = _metadataset(arguments), arguments.samples, split_names(arguments.split_parts)
+    metadataset, most, splits = (
+        _metadataset_of_arguments(arguments),
+        arguments.samples,
+        split_names(arguments.split_parts),
+    )
     if metadataset and splits:
         raise RecipeError(f"{arguments.path}: --split-parts is for one dataset; give the path of one of its datasets")
-    dataset_lines = () if metadataset else preview_lines(_dataset(arguments), most, splits)
+    dataset_lines = () if metadataset else preview_lines(_dataset_of_arguments(arguments), most, splits)
     for line in metadataset_preview(metadataset, most) if metadataset else dataset_lines:
         print_line(line)
     return 0
@@ -210,19 +216,19 @@ class _Shards:
             self._progress(ProgressLine(f"{self._done:,} shards, {shard.shard}: {shard.samples:,} samples"))
 
 
-def _jsonl(scan: JsonlScan, done: str) -> int:
-    _tell(scan.flaws)
+def _report_jsonl_index(scan: JsonlScan, done: str) -> int:
+    _print_flaws(scan.flaws)
     if not scan.flaws:
         print_line(f"{done}: {scan.samples:,} samples")
         return 0
-    print_line(f"{_counted(scan.flaws)}{'; nothing was written' if done == 'written' else ''}")
+    print_line(f"{_flaw_count_in_words(scan.flaws)}{'; nothing was written' if done == 'written' else ''}")
     return 1
 
 
-def _prepared(prepared: Prepared) -> int:
-    _tell([*prepared.flaws, *prepared.media_flaws])
+def _report_prepared(prepared: Prepared) -> int:
+    _print_flaws([*prepared.flaws, *prepared.media_flaws])
     if not prepared.written:
-        print_line(f"{_counted(prepared.flaws)}; nothing was written")
+        print_line(f"{_flaw_count_in_words(prepared.flaws)}; nothing was written")
         return 1
     parts: dict[str, int] = {}
     for shard in prepared.shards:
@@ -230,7 +236,7 @@ def _prepared(prepared: Prepared) -> int:
             parts[name] = parts.get(name, 0) + number
     media = f"; {prepared.media:,} media files" if prepared.media else ""
     print_line(
-        f"written: {_samples(prepared.shards)}{media}"
+        f"written: {_sample_count_in_words(prepared.shards)}{media}"
         if prepared.shards
         else f"written: {prepared.media:,} media files"
     )
@@ -239,17 +245,17 @@ def _prepared(prepared: Prepared) -> int:
     return int(has_errors(prepared.media_flaws))
 
 
-def _samples(shards: Sequence[WalkedShard]) -> str:
+def _sample_count_in_words(shards: Sequence[WalkedShard]) -> str:
     ignored = sum(number for shard in shards for number in shard.ignored.values())
     left = f", {ignored:,} members that are no samples" if ignored else ""
     return f"{sum(shard.samples for shard in shards):,} samples in {len(shards):,} shards{left}"
 
 
-def _tell(flaws: Sequence[Flaw]) -> None:
+def _print_flaws(flaws: Sequence[Flaw]) -> None:
     for flaw in flaws:
         print_line(f"{'warning' if flaw.warning else 'WRONG  '} {flaw}")
 
 
-def _counted(flaws: Sequence[Flaw]) -> str:
+def _flaw_count_in_words(flaws: Sequence[Flaw]) -> str:
     warnings = sum(flaw.warning for flaw in flaws)
     return f"{len(flaws) - warnings:,} wrong, {warnings:,} warnings"

@@ -130,13 +130,13 @@ def spread(cluster: Cluster[Handle], job: Job, items: Iterable[Item], patience: 
             if isinstance(answer, Lost):
                 lost += task
             else:
-                yield from _done(task, answer)
+                yield from _decode_task_answer(task, answer)
     for item in lost:
         for task, answer in window.run([item]):
-            yield from _done(task, answer)
+            yield from _decode_task_answer(task, answer)
 
 
-def _done(task: Sequence[Item], answer: Answer) -> Sequence[Done]:
+def _decode_task_answer(task: Sequence[Item], answer: Answer) -> Sequence[Done]:
     match answer:
         case Lost(words):
             kind = "StoreError"
@@ -150,7 +150,7 @@ def _done(task: Sequence[Item], answer: Answer) -> Sequence[Done]:
     ]
 
 
-def _task(todo: Iterator[Item], most: int) -> list[Item]:
+def _next_task_items(todo: Iterator[Item], most: int) -> list[Item]:
     """The next items that fill a task; empty at the end."""
     task: list[Item] = []
     for item in islice(todo, most):
@@ -178,8 +178,8 @@ class _Window(Generic[Handle]):
         first = True  # the first tasks have one item each, so that every core gets one
         try:
             while True:
-                self._look()
-                while len(sent) < self._room and (task := _task(todo, 1 if first else MANY)):
+                self._update_core_count()
+                while len(sent) < self._room and (task := _next_task_items(todo, 1 if first else MANY)):
                     sent[self._cluster.send(self._job, msgspec.json.encode(task))] = task
                 first = False
                 if not sent:
@@ -190,7 +190,7 @@ class _Window(Generic[Handle]):
             if sent:
                 self._cluster.drop(sent)
 
-    def _look(self) -> None:
+    def _update_core_count(self) -> None:
         now = time.monotonic()
         if now - self._looked < TICK:
             return

@@ -39,9 +39,9 @@ class DaskEngine:
         self._client: Client | None = None
 
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
-        yield from spread(_Futures(self._connected(), self._address, job.stage), job, items, self._patience)
+        yield from spread(_Futures(self._connect_client(), self._address, job.stage), job, items, self._patience)
 
-    def _connected(self) -> "Client":
+    def _connect_client(self) -> "Client":
         from distributed import Client  # noqa: PLC0415 - an extra, and a second to import
 
         if self._client is not None and self._client.status != "running":
@@ -75,13 +75,13 @@ class _Futures:
         try:
             return sum(self._client.nthreads().values())
         except GONE as error:
-            raise self._gone(error) from error
+            raise self._lost_cluster_error(error) from error
 
     def send(self, job: bytes, items: bytes) -> "Future":
         try:
             future = self._client.submit(grind_bytes, job, items, key=next(self._names), pure=False)
         except (*GONE, RuntimeError) as error:  # RuntimeError: the client has closed itself
-            raise self._gone(error) from error
+            raise self._lost_cluster_error(error) from error
         future.add_done_callback(self._ready.put)
         return future
 
@@ -93,24 +93,24 @@ class _Futures:
             while True:
                 ready.append(self._ready.get_nowait())
         if self._client.status == "closed":
-            raise self._gone("the connection was lost")
+            raise self._lost_cluster_error("the connection was lost")
         try:
             finished = {future: future for future in ready if future.status == "finished"}
             results = self._client.gather(finished, errors="skip") if finished else {}
         except GONE as error:
-            raise self._gone(error) from error
-        answers = [(future, results.get(future) or self._trouble(future)) for future in ready]
+            raise self._lost_cluster_error(error) from error
+        answers = [(future, results.get(future) or self._failed_answer(future)) for future in ready]
         done = [(future, answer) for future, answer in answers if answer is not None]
         for future, _ in done:
             future.release()  # otherwise Dask repeats the task if the worker that holds its result dies
         return done
 
-    def _trouble(self, future: "Future") -> Answer | None:
+    def _failed_answer(self, future: "Future") -> Answer | None:
         """Why there is no result; None if the result was lost with a worker, because Dask then repeats the task."""
         from distributed import KilledWorker  # noqa: PLC0415 - an extra
 
         if future.status == "cancelled":
-            raise self._gone("it has dropped an item")
+            raise self._lost_cluster_error("it has dropped an item")
         if future.status != "error":
             future.add_done_callback(self._ready.put)
             return None
@@ -129,7 +129,7 @@ class _Futures:
         with suppress(*GONE, RuntimeError):
             self._client.cancel(list(sent), force=True)
 
-    def _gone(self, error: object) -> StoreError:
+    def _lost_cluster_error(self, error: object) -> StoreError:
         return StoreError(f"the Dask scheduler at {self._address} does not answer any more: {error}")
 
 

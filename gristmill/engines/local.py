@@ -50,29 +50,29 @@ class _Worker:
             )
 
     def open(self, job: bytes) -> None:
-        send_message(self._pipe(self._process.stdin), JOB + job)
+        send_message(self._required_pipe(self._process.stdin), JOB + job)
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, item: Item) -> Done | None:
+    def grind_item(self, item: Item) -> Done | None:
         """The result of an item, or None if the worker died."""
         try:
-            send_message(self._pipe(self._process.stdin), msgspec.json.encode(item))
-            answer = receive_message(self._pipe(self._process.stdout))
+            send_message(self._required_pipe(self._process.stdin), msgspec.json.encode(item))
+            answer = receive_message(self._required_pipe(self._process.stdout))
         except (BrokenPipeError, OSError):
             return None
         return msgspec.json.decode(answer, type=Done) if answer is not None else None
 
     @staticmethod
-    def _pipe(pipe: object) -> BinaryIO:
+    def _required_pipe(pipe: object) -> BinaryIO:
         return pipe  # type: ignore[return-value]  # Popen was asked for binary pipes
 
-    def kill(self) -> None:
+    def kill_worker(self) -> None:
         self._process.kill()
 
-    def epitaph(self) -> str:
+    def end_in_words(self) -> str:
         """How the process ended, in words. If it does not end within 5 seconds, it is killed."""
         try:
             code = self._process.wait(timeout=5)
@@ -82,12 +82,12 @@ class _Worker:
             return "closed its output but did not end"
         if code == -9:
             return "was killed (signal 9): most often for want of memory; use fewer workers or smaller shards"
-        return f"died with {_signal(-code)}" if code < 0 else f"ended with code {code}"
+        return f"died with {_signal_name(-code)}" if code < 0 else f"ended with code {code}"
 
     def hang_up(self) -> None:
         """Closes its input, so that it ends."""
         with suppress(OSError):
-            self._pipe(self._process.stdin).close()
+            self._required_pipe(self._process.stdin).close()
 
     def close(self) -> None:
         self.hang_up()
@@ -96,10 +96,10 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._pipe(self._process.stdout).close()
+        self._required_pipe(self._process.stdout).close()
 
 
-def _signal(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         name = signal.Signals(number).name
     except ValueError:  # a real-time signal
@@ -120,14 +120,14 @@ class _Team:
         with self._lock:
             self._workers.append(worker)
             if self.dismissed:
-                worker.kill()
+                worker.kill_worker()
         return worker
 
-    def dismiss(self) -> None:
+    def dismiss_workers(self) -> None:
         with self._lock:
             self.dismissed = True
             for worker in self._workers:
-                worker.kill()
+                worker.kill_worker()
 
 
 class LocalPool:
@@ -152,11 +152,11 @@ class LocalPool:
             first.append(item)
             weight += item.weight
             if len(first) > 1 and weight >= self._small:
-                yield from self._spread(msgspec.json.encode(job), chain(first, rest))
+                yield from self._spread_over_threads(msgspec.json.encode(job), chain(first, rest))
                 return
         yield from Inline().map(job, first)
 
-    def _spread(self, job: bytes, work: Iterator[Item]) -> Iterator[Done]:
+    def _spread_over_threads(self, job: bytes, work: Iterator[Item]) -> Iterator[Done]:
         todo: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[Done] = queue.SimpleQueue()
         team = _Team()
@@ -164,7 +164,7 @@ class LocalPool:
         for item in window:
             todo.put(item)
         under_way = len(window)
-        threads = [start_thread(self._serve, job, team, todo, done) for _ in range(min(self._count, len(window)))]
+        threads = [start_thread(self._serve_items, job, team, todo, done) for _ in range(min(self._count, len(window)))]
         try:
             while under_way:
                 yield done.get()
@@ -176,7 +176,7 @@ class LocalPool:
             with suppress(queue.Empty):
                 while True:
                     todo.get_nowait()
-            team.dismiss()
+            team.dismiss_workers()
             raise
         finally:
             for _ in threads:
@@ -184,7 +184,7 @@ class LocalPool:
             for thread in threads:
                 thread.join()
 
-    def _serve(
+    def _serve_items(
         self,
         job: bytes,
         team: "_Team",
@@ -200,17 +200,17 @@ class LocalPool:
                 if team.dismissed:
                     break
                 try:
-                    if worker is not None and not worker.alive:  # it died while idle: not the fault of an item
+                    if worker is not None and not worker.is_alive:  # it died while idle: not the fault of an item
                         worker.close()
                         worker = None
-                    worker = worker or team.join(self._take(job))
-                    answer = worker.ask(item)
+                    worker = worker or team.join(self._take_idle_worker(job))
+                    answer = worker.grind_item(item)
                 except (OSError, ValueError) as error:  # ValueError: its answer was not a message
                     words = f"could not be started, or its answer could not be read ({error})"
                 if answer is not None:
                     break
                 if worker is not None:
-                    words = worker.epitaph()
+                    words = worker.end_in_words()
                     worker.close()
                     worker = None
             died = Failed("StoreError", f"shard {item.name}: its worker {words}", name=item.name)
@@ -221,7 +221,7 @@ class LocalPool:
             with self._lock:
                 self._idle.append(worker)
 
-    def _take(self, job: bytes) -> _Worker:
+    def _take_idle_worker(self, job: bytes) -> _Worker:
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         if worker is not None:

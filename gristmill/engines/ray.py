@@ -39,10 +39,10 @@ class RayEngine:
         self._ours = False
 
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
-        self._connect()
+        self._connect_ray()
         yield from spread(_Tasks(self._address), job, items, self._patience)
 
-    def _connect(self) -> None:
+    def _connect_ray(self) -> None:
         import ray  # noqa: PLC0415 - an extra
 
         if ray.is_initialized():
@@ -97,9 +97,9 @@ class _Tasks:
         ready, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
         if ready:  # take all other answers that have arrived too
             ready, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
-        return [(ref, self._answer(ref)) for ref in ready]
+        return [(ref, self._task_answer(ref)) for ref in ready]
 
-    def _answer(self, ref: "ObjectRef[bytes]") -> Answer:
+    def _task_answer(self, ref: "ObjectRef[bytes]") -> Answer:
         from ray import exceptions  # noqa: PLC0415 - an extra
 
         try:

@@ -67,12 +67,12 @@ class AddedCheck:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            return self._failed(f"it failed: {failed_at(error, self.check)}")
+            return self._failed_verdict(f"it failed: {failed_at(error, self.check)}")
         if not isinstance(verdict, Verdict):
-            return self._failed(f"it returned {type(verdict).__name__}, and no Verdict")
+            return self._failed_verdict(f"it returned {type(verdict).__name__}, and no Verdict")
         return replace(verdict, name=self.name, passed=bool(verdict.passed), blocks=self.blocking)
 
-    def _failed(self, words: str) -> Verdict:
+    def _failed_verdict(self, words: str) -> Verdict:
         plugin = next((str(each) for each in CHECKS.plugins if each.name == self.name), "the check")
         text = f"{plugin}: {words}; mend or uninstall it"
         return Verdict(self.name, passed=False, description=text)

@@ -37,7 +37,7 @@ class AttributeOutput(ShardOutput):
 
     def close(self) -> Receipt:
         written = self._writer.close()
-        return self.receipt(Shard.from_written(self.name, written, ids=self._ids()), {self.path: written.version})
+        return self.build_receipt(Shard.from_written(self.name, written, ids=self._ids()), {self.path: written.version})
 
     def abort(self) -> None:
         self._writer.abort()

@@ -10,7 +10,7 @@ import numpy as np
 
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
-from gristmill.lake.identity import hashes_of
+from gristmill.lake.identity import sorted_pair_hashes
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.id_index import IdIndex
@@ -51,7 +51,7 @@ class Verdict:
     picture: str = ""
 
 
-def warnings_of(verdicts: Sequence[Verdict]) -> list[str]:
+def warning_sentences(verdicts: Sequence[Verdict]) -> list[str]:
     """The sentences of failed checks that do not hold a partition back: people should know them."""
     return [f"{each.name}: {each.description}" for each in verdicts if not (each.passed or each.blocks)]
 
@@ -146,14 +146,14 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     wrong = [
         name
         for name in sorted(of_documents.keys() | of_rows.keys())
-        if not _aligned(of_documents.get(name), of_rows.get(name))
+        if not _are_aligned(of_documents.get(name), of_rows.get(name))
     ]
     if not wrong:
         text = f"{facts['rows']:,} rows in {len(rows)} shards have the ids of their documents, in the same order"
         return Verdict("row_alignment", passed=True, description=text, metadata=facts)
     name = wrong[0]
     facts |= {"misaligned shards": len(wrong), "first shard": name}
-    facts |= {"documents": _shown(of_documents.get(name)), "found": _shown(of_rows.get(name))}
+    facts |= {"documents": _shard_in_words(of_documents.get(name)), "found": _shard_in_words(of_rows.get(name))}
     text = (
         f"{len(wrong)} shards do not match their documents row by row; the first: shard {name}: the documents have"
         f" {facts['documents']}, this has {facts['found']}; make the documents again, then this"
@@ -161,11 +161,11 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     return Verdict("row_alignment", passed=False, description=text, metadata=facts)
 
 
-def _aligned(one: Shard | None, other: Shard | None) -> bool:
+def _are_aligned(one: Shard | None, other: Shard | None) -> bool:
     return one is not None and other is not None and (one.rows, one.ids) == (other.rows, other.ids)
 
 
-def _shown(shard: Shard | None) -> str:
+def _shard_in_words(shard: Shard | None) -> str:
     return f"{shard.rows} rows of ids {shard.ids[:8]}" if shard else "no such shard"
 
 
@@ -195,12 +195,12 @@ def ids_stable(
     for (shard, hashes), (_, old) in zip(load_indexes(read_after, changed), olds, strict=True):
         new = missing_hashes(hashes, old)
         if len(new):
-            return _unstable(store, before, after, shard, new, facts)
+            return _unstable_shard_verdict(store, before, after, shard, new, facts)
     text = f"all {facts['rows']:,} ids are in the same shards of {before.asset}"
     return Verdict("ids_stable", passed=True, description=text, metadata=facts)
 
 
-def _unstable(
+def _unstable_shard_verdict(
     store: Store,
     before: Place,
     after: Place,
@@ -235,7 +235,7 @@ def blocklist_respected(
     """
     pairs = sorted({pair for blocklist in blocklists for pair in blocklist.reasons})
     facts = compared_counts(shards) | {"blocked ids": len(pairs)}
-    blocked, read = hashes_of(pairs), index_reader(store, place)
+    blocked, read = sorted_pair_hashes(pairs), index_reader(store, place)
     for shard, hashes in load_indexes(read, shards if pairs else ()):
         hits = possibly_known_hashes(blocked, hashes)
         for sighting in find_sightings(store, place, shard, np.unique(hits[:, 0])) if len(hits) else ():

@@ -16,7 +16,7 @@ import msgspec
 from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Superseded, shorten
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
-from gristmill.lake.asset_kinds import made_from, names_of
+from gristmill.lake.asset_kinds import made_from, names_in_asset_address
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -96,22 +96,22 @@ def write_claim(
 
     if by is None or not by.asks:
         take_claim(
-            store, place.claim, as_json(Claim(token=token, within=by.process if by else None)), what, still=still
+            store, place.claim_path, as_json(Claim(token=token, within=by.process if by else None)), what, still=still
         )
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
     if by.takes_over:
-        take_claim(store, place.claim, as_json(claim), what, unseen=True, still=still)
+        take_claim(store, place.claim_path, as_json(claim), what, unseen=True, still=still)
         return
-    stored = store.read_tagged(place.claim)
+    stored = store.read_tagged(place.claim_path)
     _leave_to_holder(what, stored, process)
     if stored is not None:
         still()
     try:
-        store.put_if(place.claim, as_json(claim), stored[1] if stored else None)
+        store.put_if(place.claim_path, as_json(claim), stored[1] if stored else None)
     except Conflict:  # another run was first, at this moment
-        _leave_to_holder(what, store.read_tagged(place.claim), process)
+        _leave_to_holder(what, store.read_tagged(place.claim_path), process)
         raise
 
 
@@ -190,9 +190,9 @@ def release_claims(store: Store, assets: Iterable[str], snapshot: str, token: st
     finally:
         for place in (place_of(asset, snapshot) for asset in assets):
             with suppress(StoreError):  # another run took it at this moment, or the lake does not answer
-                stored = store.read_tagged(place.claim)
-                if stored is not None and _token(stored[0]) == token:
-                    store.put_if(place.claim, as_json(Claim(token=token, ended="yes")), stored[1])
+                stored = store.read_tagged(place.claim_path)
+                if stored is not None and _token_of_claim(stored[0]) == token:
+                    store.put_if(place.claim_path, as_json(Claim(token=token, ended="yes")), stored[1])
 
 
 def has_leftovers(store: Store, place: Place) -> bool:
@@ -206,7 +206,7 @@ def has_leftovers(store: Store, place: Place) -> bool:
         store: the lake.
         place: a partition with files beside its ledger.
     """
-    stored = store.read_tagged(place.claim)
+    stored = store.read_tagged(place.claim_path)
     if stored is None:
         return True
     claim = parse_claim(stored[0])
@@ -230,8 +230,8 @@ def is_claimed_by_run(store: Store, path: str) -> bool:
 
 def claim_token(store: Store, place: Place) -> str | None:
     """The token of the run that holds the claim; None if there is no claim."""
-    stored = store.read_tagged(place.claim)
-    return _token(stored[0]) if stored else None
+    stored = store.read_tagged(place.claim_path)
+    return _token_of_claim(stored[0]) if stored else None
 
 
 def has_claim(store: Store, place: Place, token: str) -> bool:
@@ -245,7 +245,7 @@ def has_claim(store: Store, place: Place, token: str) -> bool:
     return claim_token(store, place) == token
 
 
-def _token(data: bytes) -> str | None:
+def _token_of_claim(data: bytes) -> str | None:
     claim = parse_claim(data)
     return claim.token if claim else None
 
@@ -269,18 +269,18 @@ def others_at_work(store: Store, place: Place, token: str) -> bool:
         place: the partition.
         token: token of this run, whose own claims do not count.
     """
-    for path in _claims(store, place):
-        stored = store.read_tagged(path) if path != place.claim else None
-        if stored is not None and _token(stored[0]) != token:
+    for path in _claims_downstream(store, place):
+        stored = store.read_tagged(path) if path != place.claim_path else None
+        if stored is not None and _token_of_claim(stored[0]) != token:
             return True
     return False
 
 
-def _claims(store: Store, place: Place) -> Iterator[str]:
+def _claims_downstream(store: Store, place: Place) -> Iterator[str]:
     """Paths of the claims of all partitions that may be made from this one, by the ledger folders that exist."""
     names = {"snapshot": place.snapshot}
-    if "source" in names_of(place.asset):
-        names["source"] = names_of(place.asset)["source"]
+    if "source" in names_in_asset_address(place.asset):
+        names["source"] = names_in_asset_address(place.asset)["source"]
     for kind in made_from(place.kind):
         for ledger in folders_like(store, kind.ledger, **names):
             yield f"{ledger.removesuffix('.json')}.receipts/.claim"
@@ -292,7 +292,7 @@ def check_claim(store: Store, place: Place, token: str) -> None:
     Raises:
         Superseded: a newer run claimed the partition, or has finished it already.
     """
-    stored = store.read_tagged(place.claim)
+    stored = store.read_tagged(place.claim_path)
     claim = parse_claim(stored[0]) if stored else None
     if claim is None or claim.token != token:
         raise superseded_error(place, claim)
@@ -323,10 +323,10 @@ def error_or_superseded(store: Store, place: Place, token: str, error: Gristmill
     if not isinstance(error, StoreError) or isinstance(error, Superseded | AtWork):
         return error
     with suppress(StoreError):  # a lake that does not answer is the error itself
-        stored = store.read_tagged(place.claim)
+        stored = store.read_tagged(place.claim_path)
         holder = parse_claim(stored[0]) if stored else None
         if stored is None:
-            next(iter(store.list(place.claim)), None)  # a lake that is gone has no claims either
+            next(iter(store.list(place.claim_path)), None)  # a lake that is gone has no claims either
         if holder is None or holder.token != token:
             return superseded_error(place, holder)
     return error

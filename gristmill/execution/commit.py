@@ -17,7 +17,7 @@ from gristmill.execution.added_checks import AddedCheck
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import Claimant, check_claim, has_claim, others_at_work, write_claim
 from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
-from gristmill.execution.runner import failure_of, raise_failures
+from gristmill.execution.runner import failure_of_error, raise_failures
 from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fence_writes
@@ -34,10 +34,10 @@ from gristmill.lake.ledger.files import (
     unpack_rows,
 )
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, Upstream
-from gristmill.lake.ledger.ownership import is_in_folders_of
-from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of, read_receipt, read_run_note
+from gristmill.lake.ledger.ownership import is_in_partition_folders
+from gristmill.lake.ledger.receipts import Receipt, RunNote, objects_of_row, read_receipt, read_run_note
 from gristmill.lake.rows.shard_file import gzip_bytes, unpack_pieces
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 
@@ -123,7 +123,7 @@ def claim_and_plan(
         write_root(store, place, target.root)
     state = read_state(store, place)
     keep, todo, gone = plan_changes(state, target, store, force=force)
-    _forget(store, place, token, todo)
+    _remove_stale_receipts(store, place, token, todo)
     partition = PartitionPlan(
         place=place,
         recipe=recorded_recipe(state.head.recipe if state.head else None, target.recipe),
@@ -134,12 +134,12 @@ def claim_and_plan(
         kept=len(keep),
         todo=len(todo),
         gone=gone,
-        codes=target.code.recorded(state.codes),
-        unsure=_unsure(state, target),
+        codes=target.code.codes_to_record(state.codes),
+        unsure=_may_have_stale_receipts(state, target),
         checked=target.checked,
         note_etag=state.note_etag,
     )
-    store.put(_plan(place, token), gzip_bytes(b"\n".join(as_json(each) for each in (*keep, *todo))))
+    store.put(_plan_path(place, token), gzip_bytes(b"\n".join(as_json(each) for each in (*keep, *todo))))
     return partition, todo, state
 
 
@@ -154,10 +154,12 @@ def _check_making(store: Store, target: Target) -> None:
         check_beside(store, place, target.recipe, target.upstream, target.code)
 
 
-def _forget(store: Store, place: Place, token: str, todo: Sequence[Want]) -> None:
+def _remove_stale_receipts(store: Store, place: Place, token: str, todo: Sequence[Want]) -> None:
     """Removes the receipts that a killed run has left of shards that are ground again."""
-    again = {place.receipt(want.name) for want in todo}
-    store.delete(again & {entry.path for entry in store.list(place.receipts)}, partial(has_claim, store, place, token))
+    again = {place.receipt_path(want.name) for want in todo}
+    store.delete(
+        again & {entry.path for entry in store.list(place.receipts_folder)}, partial(has_claim, store, place, token)
+    )
 
 
 class Claimed(NamedTuple):
@@ -190,23 +192,23 @@ def claim_each(
             partition, claimed.todo[asset], claimed.states[asset] = made
             claimed.partitions.append(partition)
         except (RecipeError, DataError) as error:
-            claimed.refused.append(failure_of(error, "", asset))
+            claimed.refused.append(failure_of_error(error, "", asset))
     if not claimed.partitions:
         raise_failures(claimed.refused, 1)
     return claimed
 
 
-def _unsure(state: PartitionState, target: Target) -> bool:
+def _may_have_stale_receipts(state: PartitionState, target: Target) -> bool:
     if state.head is None or state.codes or not target.code.digest:
         return False
     return not (state.head.recipe.draft and target.recipe.draft)
 
 
-def _plan(place: Place, token: str) -> str:
-    return f"{place.receipts}.plan-{token}.gz"
+def _plan_path(place: Place, token: str) -> str:
+    return f"{place.receipts_folder}.plan-{token}.gz"
 
 
-def assemble(
+def assemble_partition(
     store: Store,
     partition: PartitionPlan,
     checks: Callable[[str], Mapping[str, Check]],
@@ -234,7 +236,7 @@ def assemble(
     """
     place = partition.place
     check_claim(store, place, partition.token)
-    receipts = _receipts(store, partition, made or {})
+    receipts = _sorted_receipts(store, partition, made or {})
     shards = [receipt.row for receipt in receipts]
     if partition.unsure:
         _check_same_rows(place, read_state(store, place).table, shards)
@@ -269,10 +271,10 @@ def _check_same_rows(place: Place, before: Sequence[Shard], now: Sequence[Shard]
             )
 
 
-def _receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
+def _sorted_receipts(store: Store, partition: PartitionPlan, made: Mapping[str, Receipt]) -> list[Receipt]:
     """The receipts of kept and new shards, sorted by the names of the shards."""
     place = partition.place
-    path = _plan(place, partition.token)
+    path = _plan_path(place, partition.token)
     lines = unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
     receipts = [msgspec.json.decode(line, type=Receipt) for line in lines[: partition.kept]]
     for line in lines[partition.kept :]:
@@ -290,21 +292,21 @@ def _check_untouched(
     """Checks that no late writer changed an object since its receipt. Returns the objects that no row names."""
     folders = place.folders
     objects = {entry.path: entry for folder in folders for entry in store.list(folder)}
-    named = {path: sha256 for row in shards for path, sha256, _ in objects_of(row, place)}
+    named = {path: sha256 for row in shards for path, sha256, _ in objects_of_row(row, place)}
     for path, stamp in stamps.items():
         entry = objects.get(path)
         if not path.startswith(folders) or (entry and stamp.same(entry)):
             continue
-        if not entry or sha256_of(store, path) != named.get(path):  # two workers of this run may have made the same
+        if not entry or hash_object(store, path) != named.get(path):  # two workers of this run may have made the same
             raise StoreError(f"{path}: changed while its partition was being made; run again")
-    foreign = sorted(path for path in named if path not in objects and not is_in_folders_of(place, path))
+    foreign = sorted(path for path in named if path not in objects and not is_in_partition_folders(place, path))
     if foreign:
         where = f"{place.asset} ({place.snapshot})"
         raise DataError(f"{where}: a receipt names {foreign[0]}, which is not of it; run again")
     return tuple(path for path in objects if path not in named and path != root_path(place))
 
 
-def publish(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:
+def publish_partition(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:
     """Writes note, table and head, in this order; then removes objects that no ledger names, receipts and the claim.
 
     Returns:
@@ -358,6 +360,8 @@ def release_claim(store: Store, partition: PartitionPlan, shards: Sequence[str] 
     if not still():
         return  # a newer run has claimed the partition: the receipts are its own
     with suppress(Conflict):  # it has claimed it since; or our claim is gone, and the answer was lost
-        store.delete([place.receipt(name) for name in shards], still)
-        store.delete([entry.path for entry in store.list(place.receipts) if entry.path != place.claim], still)
-        store.delete([place.claim], still)
+        store.delete([place.receipt_path(name) for name in shards], still)
+        store.delete(
+            [entry.path for entry in store.list(place.receipts_folder) if entry.path != place.claim_path], still
+        )
+        store.delete([place.claim_path], still)

@@ -70,7 +70,7 @@ class DocumentWriter(ShardOutput):
             quarantine=self.quarantine,
             extra=self.extra,
         )
-        return self.receipt(row, {entry.path: entry.version, self.place.shard(self.name): written.version})
+        return self.build_receipt(row, {entry.path: entry.version, self.place.shard(self.name): written.version})
 
     def abort(self) -> None:
         """Ends both uploads without leaving an object."""

@@ -12,13 +12,13 @@ from gristmill.errors import (
     GristmillError,
     NewerSchema,
     StoreError,
+    error_in_words,
     in_our_code,
     is_failure,
     shorten,
-    words_of,
 )
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.ownership import is_in_folders_of
+from gristmill.lake.ledger.ownership import is_in_partition_folders
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.plain_files import Tell, Unlisted
 from gristmill.lake.store.protocol import Entry, ObjectVersion, ReadOnly, Store
@@ -56,10 +56,10 @@ def difference_in_words(what: str, actual: object, recorded: object) -> str:
         actual: the value in the lake.
         recorded: the value in the ledger.
     """
-    return f"{what} {_shown(actual)}, but its ledger says {_shown(recorded)}"
+    return f"{what} {_shorten_value(actual)}, but its ledger says {_shorten_value(recorded)}"
 
 
-def _shown(value: object) -> str:
+def _shorten_value(value: object) -> str:
     return shorten(f"{value:,}" if isinstance(value, int) else str(value), 120)
 
 
@@ -79,7 +79,7 @@ def unreadable_finding(path: str, error: DataError, mend: str = "") -> Finding:
 def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
     """Findings on names in the note of a partition's last run that are not of its own objects."""
     for path in read_run_note(store, place).left:
-        if not is_in_folders_of(place, path):
+        if not is_in_partition_folders(place, path):
             what = f"it names {path!r} as left by a run, which is no object of {place.asset} ({place.snapshot})"
             yield Finding(place.run, None, what, "nothing was done with it; remove this note: the next run writes it")
 
@@ -110,7 +110,7 @@ def guard_proof(store: Store, path: str, findings: Iterator[Finding]) -> Iterato
         if isinstance(error, GeneratorExit) or not is_failure(error):
             raise
         check_answers(store)
-        what = f"not proven to its end: {words_of(error)}, at {in_our_code(error)}: damage, or a bug"
+        what = f"not proven to its end: {error_in_words(error)}, at {in_our_code(error)}: damage, or a bug"
         yield Finding(path, None, what, "make it again; if this finding stays, report it")
 
 
@@ -140,20 +140,20 @@ class AuditedStore(ReadOnly):
         self._unlisted: dict[str, Unlisted] = {}
 
     def head(self, path: str) -> Entry | None:
-        return self._told(lambda: self._store.head(path))
+        return self._report_store_error(lambda: self._store.head(path))
 
     def read(self, path: str) -> bytes:
-        return self._told(lambda: self._store.read(path))
+        return self._report_store_error(lambda: self._store.read(path))
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        return self._told(lambda: self._store.read_tagged(path))
+        return self._report_store_error(lambda: self._store.read_tagged(path))
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._told(lambda: self._store.read_range(path, start, end))
+        return self._report_store_error(lambda: self._store.read_range(path, start, end))
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
         pieces = self._store.stream(path, version, start)
-        while piece := self._told(lambda: next(pieces, b"")):
+        while piece := self._report_store_error(lambda: next(pieces, b"")):
             yield piece
 
     def folders(self, prefix: str) -> Iterator[str]:
@@ -169,7 +169,7 @@ class AuditedStore(ReadOnly):
         """Findings on what listings have left out, because it cannot be an object."""
         yield from (Finding(path, None, found.reason) for path, found in sorted(self._unlisted.items()))
 
-    def _told(self, read: Callable[[], T]) -> T:
+    def _report_store_error(self, read: Callable[[], T]) -> T:
         try:
             return read()
         except StoreError as error:
@@ -192,10 +192,10 @@ def prove_object(
     Returns:
         The finding, if something is wrong; else nothing.
     """
-    yield from guard_proof(store, path, _prove(store, path, sha256, size, content))
+    yield from guard_proof(store, path, _object_findings(store, path, sha256, size, content))
 
 
-def _prove(store: Store, path: str, sha256: str, size: int | None, content: str | None) -> Iterator[Finding]:
+def _object_findings(store: Store, path: str, sha256: str, size: int | None, content: str | None) -> Iterator[Finding]:
     entry = store.head(path)
     if entry is None:
         yield Finding(path, None, "there is no such object, but the ledger names it")

@@ -9,7 +9,7 @@ from gristmill.execution.work import Item
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.files import unpack_rows
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import objects_of, read_receipts
+from gristmill.lake.ledger.receipts import objects_of_row, read_receipts
 from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
@@ -28,14 +28,14 @@ def paths_in_flight(store: Store, place: Place) -> set[str]:
     Raises:
         StoreError: the lake does not answer, or a run is being published at this moment: try again.
     """
-    named = {path for receipt in read_receipts(store, place) for path, _, _ in objects_of(receipt.row, place)}
-    for entry in store.list(place.receipts):
-        if entry.path.startswith(f"{place.receipts}.plan-"):
-            named.update(_planned(store, place, entry.path))
+    named = {path for receipt in read_receipts(store, place) for path, _, _ in objects_of_row(receipt.row, place)}
+    for entry in store.list(place.receipts_folder):
+        if entry.path.startswith(f"{place.receipts_folder}.plan-"):
+            named.update(_paths_of_plan(store, place, entry.path))
     return named
 
 
-def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
+def _paths_of_plan(store: Store, place: Place, path: str) -> Iterator[str]:
     """The paths of the objects of a plan's shards; none if the plan cannot be read: then no run can follow it."""
     try:
         lines = [
@@ -46,11 +46,11 @@ def _planned(store: Store, place: Place, path: str) -> Iterator[str]:
         return
     for line in lines:
         if line.row is not None:
-            yield from (named for named, _, _ in objects_of(line.row, place))
+            yield from (named for named, _, _ in objects_of_row(line.row, place))
             continue
         yield place.shard(line.name)
         yield from [place.index(line.name)] if place.kind.ids else []
-        yield from [place.quarantine(line.name)] if place.kind.quarantine else []
+        yield from [place.quarantine_path(line.name)] if place.kind.quarantine else []
 
 
 def items_to_grind(store: Store, places: Sequence[Place], run: str, items: Sequence[Item]) -> list[Item]:

@@ -6,7 +6,15 @@ from shlex import quote
 
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.finding import Finding
-from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, TOKENIZER, kind_of, names_of, owner_of, whole_asset_of
+from gristmill.lake.asset_kinds import (
+    CONSOLIDATED,
+    PACKING,
+    TOKENIZER,
+    kind_of,
+    names_in_asset_address,
+    owner_of_object,
+    whole_asset_of,
+)
 from gristmill.lake.store.protocol import Store
 
 _MAKE = "python -m gristmill make"
@@ -23,7 +31,7 @@ def how_to_remake(store: Store, path: str) -> str:
         store: the lake.
         path: path of the object, or the asset's address.
     """
-    kind, names = owner_of(path) or (kind_of(path), names_of(path))
+    kind, names = owner_of_object(path) or (kind_of(path), names_in_asset_address(path))
     if kind is not None and kind.made_by:
         return f"run `{_MAKE} {quote(store.url)} {kind.made_by.format(**names)}`"
     if kind is TOKENIZER:
@@ -78,7 +86,7 @@ def how_to_reindex(store: Store, ledger: str) -> str:
         ledger: path of its ledger.
     """
     asset = whole_asset_of(ledger) or ledger
-    mix = names_of(asset).get("mix", "")
+    mix = names_in_asset_address(asset).get("mix", "")
     if kind_of(asset) is CONSOLIDATED:
         job = f"{mix.replace('-', '_')}_index"
         return f"remove {asset}/; if you need the copies, run the job {job} in Dagster with `consolidated: true`"

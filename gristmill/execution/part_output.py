@@ -51,7 +51,7 @@ class PartOutput(ShardOutput):
             ids: digest of the (source, id) pairs of the rows; empty if there are no such rows.
         """
         row = Shard(self.name, rows, record.bytes, length, record.sha256, content, ids, "", (), extra=record.as_extra())
-        return self.receipt(row, self.uploads.versions)
+        return self.build_receipt(row, self.uploads.versions)
 
     def abort(self) -> None:
         """Aborts what is not published. Published objects are not read: readers accept only what a ledger names."""

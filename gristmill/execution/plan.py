@@ -15,14 +15,14 @@ from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import (
     RawVersion,
     Receipt,
-    objects_of,
+    objects_of_row,
     read_receipts,
     read_run_note,
     read_tagged_note,
 )
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.adopted import Root
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
@@ -107,12 +107,12 @@ class PartitionState(msgspec.Struct, frozen=True):
         An object with another etag or ctime is hashed: a copied lake has new ones, but the same bytes.
         """
         stamps: dict[str, ObjectVersion] = {}
-        for path, sha256, size in objects_of(receipt.row, place):
+        for path, sha256, size in objects_of_row(receipt.row, place):
             entry = self.objects.get(path)
             if entry is None or (size is not None and entry.size != size):
                 return None
             recorded = receipt.stamps.get(path)
-            if (recorded is None or not recorded.same(entry)) and sha256_of(store, path) != sha256:
+            if (recorded is None or not recorded.same(entry)) and hash_object(store, path) != sha256:
                 return None
             stamps[path] = entry.version
         inputs = (i.shard for i in receipt.row.inputs)
@@ -141,7 +141,7 @@ def read_state(store: Store, place: Place) -> PartitionState:
     code = next(iter(note.codes), "")
     receipts = {row.name: Receipt(row, note.stamps, note.raw, code) for row in rows}
     raw = dict(note.raw)
-    beside = list(store.list(place.receipts))
+    beside = list(store.list(place.receipts_folder))
     for receipt in read_receipts(store, place, beside):
         receipts[receipt.row.name] = receipt
         raw.update(receipt.raw)

@@ -18,7 +18,7 @@ import msgspec
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import grind_one, open_grinder
 from gristmill.execution.work import Done, Grinder, Item, Job, Outcome
-from gristmill.installation import MAKERS, version_of
+from gristmill.installation import MAKERS, installed_version
 from gristmill.lake.ledger.lake_id import read_lake_id
 from gristmill.lake.store.open import Lake
 
@@ -52,11 +52,11 @@ def remote_job(job: Job) -> bytes:
         RecipeError: a package with shelves cannot be imported.
         DataError: the lake's id is damaged.
     """
-    kit = environment_of(job.shelves)
+    kit = worker_environment(job.shelves)
     for package in job.shelves:
         if not kit[package]:
             raise RecipeError(f"{package}: no such package; GRISTMILL_SHELVES must name packages that can be imported")
-    return msgspec.json.encode(RemoteJob(job, kit, _id_of(job.lake)))
+    return msgspec.json.encode(RemoteJob(job, kit, _lake_id(job.lake)))
 
 
 def grind_bytes(job: bytes, items: bytes) -> bytes:
@@ -92,7 +92,7 @@ class _CheckedGrinder:
     def __call__(self, item: Item) -> Outcome:
         if self._grind is None:
             remote = msgspec.json.decode(self.job, type=RemoteJob)
-            _compare(remote.environment, environment_of(remote.job.shelves))
+            _check_same_environment(remote.environment, worker_environment(remote.job.shelves))
             _check_lake(remote.job.lake, remote.lake_id)
             self._grind = open_grinder(remote.job)
         return self._grind(item)
@@ -117,7 +117,7 @@ class _Workplace:
 _workplace = _Workplace()
 
 
-def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
+def _check_same_environment(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
     """Raises RecipeError if this process might make other bytes than the one that planned."""
     process = f"the worker on {platform.node()}"
     missing = [name for name, value in planned.items() if value and not worker.get(name)]
@@ -138,7 +138,7 @@ def _compare(planned: Mapping[str, str], worker: Mapping[str, str]) -> None:
         )
 
 
-def _id_of(lake: Lake) -> str:
+def _lake_id(lake: Lake) -> str:
     found = read_lake_id(lake.store())
     return found.id if found else ""
 
@@ -146,25 +146,25 @@ def _id_of(lake: Lake) -> str:
 def _check_lake(lake: Lake, planned: str) -> None:
     """Raises RecipeError if this process does not see the lake of the one that planned."""
     missing = "://" not in lake.url and not Path(lake.url).is_dir()
-    if missing or (planned and _id_of(lake) != planned):
+    if missing or (planned and _lake_id(lake) != planned):
         raise RecipeError(
             f"the worker on {platform.node()} does not see the lake {lake.url}, or sees another there; a cluster over"
             " several machines needs a bucket, or a folder that all of them mount at the same path"
         )
 
 
-def environment_of(shelves: tuple[str, ...]) -> WorkerEnvironment:
+def worker_environment(shelves: tuple[str, ...]) -> WorkerEnvironment:
     """The environment of this process.
 
     Each package is read once, whatever the shelves: imported code does not change when its files do.
     """
     kit = {"python": ".".join(platform.python_version_tuple()[:2])}
-    kit |= {name: version_of(name) for name in MAKERS}
-    return kit | {package: _code(package) for package in (HOME, *shelves)}
+    kit |= {name: installed_version(name) for name in MAKERS}
+    return kit | {package: _package_code_digest(package) for package in (HOME, *shelves)}
 
 
 @cache
-def _code(package: str) -> str:
+def _package_code_digest(package: str) -> str:
     """A digest of a package's Python files; empty if there is no such package.
 
     Only a wheel of gristmill holds the Dagster location. It is left out: wheel and checkout grind the same bytes.

@@ -79,24 +79,24 @@ def grind_one(grind: Grinder, item: Item) -> Done:
         The item's outcome, its size in bytes and its CPU time in seconds.
     """
     start = time.process_time()
-    outcome = _ground(grind, item)
+    outcome = _grind_item(grind, item)
     for _ in range(_MEETINGS):
         if not any(failed.met for failed in outcome.failed):
             break
-        outcome = _ground(grind, item)
+        outcome = _grind_item(grind, item)
     return Done(item.name, item.weight, outcome, time.process_time() - start)
 
 
-def _ground(grind: Grinder, item: Item) -> Outcome:
+def _grind_item(grind: Grinder, item: Item) -> Outcome:
     try:
         return grind(item)
     except BaseException as error:  # also a bug in a recipe: the other shards must still be ground
         if not is_failure(error):
             raise
-        return Outcome((), failed=(failure_of(error, item.name),))
+        return Outcome((), failed=(failure_of_error(error, item.name),))
 
 
-def failure_of(error: BaseException, name: str, asset: str = "") -> Failed:
+def failure_of_error(error: BaseException, name: str, asset: str = "") -> Failed:
     """Converts an exception into a failure that can be sent as JSON.
 
     Args:
@@ -230,9 +230,11 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
     kinds: set[frozenset[tuple[str, str, str]]] = set()
     ordered = sorted(items, key=lambda item: (-item.weight, item.name))
     failing = _FailingSets()
-    for done, result in enumerate(engine.map(job, failing.left_out_of(ordered)) if ordered else (), start=1):
+    for done, result in enumerate(
+        engine.map(job, failing.items_without_failed_sets(ordered)) if ordered else (), start=1
+    ):
         weight += result.weight
-        _count(tally, result)
+        _count_result(tally, result)
         failing.look(result.outcome)
         for note in result.outcome.notes:
             say(note)
@@ -244,13 +246,13 @@ def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> Grin
             failed = f", {len(tally.failed)} failed" if tally.failed else ""
             say(ProgressLine(f"{done} of {len(items)} shards, {rate:.1f} MB/s, {left:.0f} s left{failed}"))
         if done <= _ALIKE:
-            kinds.add(frozenset(map(_kind, result.outcome.failed)))
+            kinds.add(frozenset(map(_failure_cause_key, result.outcome.failed)))
         alike = done == _ALIKE and len(kinds) == 1 and not tally.ground
         if result.outcome.failed and (alike or any(each.error == "Superseded" for each in result.outcome.failed)):
             tally.failed = [msgspec.structs.replace(failure, left=len(items) - done) for failure in tally.failed]
             break
     else:
-        tally.failed = [failing.counted(failure) for failure in tally.failed]
+        tally.failed = [failing.failure_with_shard_count(failure) for failure in tally.failed]
     tally.seconds = time.monotonic() - started
     tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return tally
@@ -265,7 +267,7 @@ class _FailingSets:
         self._given_up: set[str] = set()
         self._left: Counter[str] = Counter()
 
-    def left_out_of(self, items: Iterable[Item]) -> Iterator[Item]:
+    def items_without_failed_sets(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, each without the sets that are given up when it is sent."""
         for item in items:
             yield msgspec.structs.replace(item, without=tuple(sorted(self._given_up))) if self._given_up else item
@@ -276,23 +278,23 @@ class _FailingSets:
         self._left.update(outcome.left)
         for failure in outcome.failed:
             if failure.asset:
-                self._kinds.setdefault(failure.asset, []).append(_kind(failure))
+                self._kinds.setdefault(failure.asset, []).append(_failure_cause_key(failure))
         for asset, kinds in self._kinds.items():
             if asset not in self._made and len(kinds) == _ALIKE and len(set(kinds)) == 1:
                 self._given_up.add(asset)
 
-    def counted(self, failure: Failed) -> Failed:
+    def failure_with_shard_count(self, failure: Failed) -> Failed:
         """A failure with the number of shards that its set was left out of."""
         return msgspec.structs.replace(failure, left=self._left[failure.asset]) if failure.asset else failure
 
 
-def _kind(failure: Failed) -> tuple[str, str, str]:
+def _failure_cause_key(failure: Failed) -> tuple[str, str, str]:
     """What failures of the same cause share: no name of a shard, a file or a document, and no number."""
     message = re.sub(rf"(?<!\w){re.escape(failure.name)}(?!\w)", "", failure.message)
     return failure.error, failure.asset, _OF_ONE_SHARD.sub("", message)
 
 
-def _count(tally: GrindResult, result: Done) -> None:
+def _count_result(tally: GrindResult, result: Done) -> None:
     tally.cpu += result.cpu
     tally.failed += result.outcome.failed
     for ground in result.outcome.ground:

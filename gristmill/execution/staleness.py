@@ -24,10 +24,12 @@ def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], to
     if state.head is None:
         receipts = f"; {len(keep)} shards have their receipts from an interrupted run" if keep else ""
         return (f"never made{receipts}",)
-    return tuple(_reasons(state, target, keep, todo)) or (_edited(state, target, keep),)
+    return tuple(_stale_reasons(state, target, keep, todo)) or (_head_edited_reason(state, target, keep),)
 
 
-def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> Iterator[str]:
+def _stale_reasons(
+    state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]
+) -> Iterator[str]:
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
         yield f"the recipe changed: {', '.join(written_apart(state.head.recipe, target.recipe))}"
     yield from _other_code(target.code, state.codes)
@@ -37,16 +39,18 @@ def _reasons(state: PartitionState, target: Target, keep: Sequence[Receipt], tod
         yield "the checksum files changed; compare again" if state.checked else "not compared with checksum files yet"
     by_cause: dict[str, list[str]] = {}
     for want in todo:
-        by_cause.setdefault(_cause(state, want, target), []).append(want.name)
+        by_cause.setdefault(_shard_stale_reason(state, want, target), []).append(want.name)
     for cause, names in by_cause.items():
         if cause:
-            yield f"{cause}: {_shown(names)}"
+            yield f"{cause}: {_names_in_words(names)}"
     gone = sorted(set(state.receipts) - {want.name for want in target.wants})
     if gone:
-        yield f"no longer has input: {_shown(gone)}"
+        yield f"no longer has input: {_names_in_words(gone)}"
     if not todo and not gone and state.head is not None:
         rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
-        yield from _inputs(state.head.inputs, compose_ledger(target.place, target.recipe, target.upstream, rows).inputs)
+        yield from _changed_inputs(
+            state.head.inputs, compose_ledger(target.place, target.recipe, target.upstream, rows).inputs
+        )
 
 
 def _other_code(code: Code, codes: Codes) -> Iterator[str]:
@@ -60,7 +64,7 @@ def _other_code(code: Code, codes: Codes) -> Iterator[str]:
         yield f"more statements of {code.module} count as its code than when it was made; the note gets their digest"
 
 
-def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:
+def _head_edited_reason(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> str:
     """The reason if shards, recipe and inputs are as they should be: the head itself says something else."""
     rows = sorted((receipt.row for receipt in keep), key=lambda row: row.name)
     right = compose_ledger(target.place, target.recipe, target.upstream, rows)
@@ -70,7 +74,7 @@ def _edited(state: PartitionState, target: Target, keep: Sequence[Receipt]) -> s
     return f"{target.place.ledger} was changed by hand ({', '.join(fields)}); it is written again"
 
 
-def _cause(state: PartitionState, want: Want, target: Target) -> str:
+def _shard_stale_reason(state: PartitionState, want: Want, target: Target) -> str:
     """Why one shard must be ground; empty if the change of recipe or code is the reason, which is named already."""
     receipt = state.receipts.get(want.name)
     if receipt is None:
@@ -88,7 +92,7 @@ def _cause(state: PartitionState, want: Want, target: Target) -> str:
     return f"{', '.join(changed)} changed" if changed else "its own objects are missing or changed"
 
 
-def _inputs(before: Sequence[Upstream], now: Sequence[Upstream]) -> Iterator[str]:
+def _changed_inputs(before: Sequence[Upstream], now: Sequence[Upstream]) -> Iterator[str]:
     """Which inputs changed, if every shard is up to date but the ledger names other inputs."""
     old = {upstream.asset: upstream.fingerprint for upstream in before}
     changed = [upstream.asset for upstream in now if old.get(upstream.asset) != upstream.fingerprint]
@@ -96,6 +100,6 @@ def _inputs(before: Sequence[Upstream], now: Sequence[Upstream]) -> Iterator[str
         yield f"the ledger of {', '.join(changed)} changed; every shard is up to date"
 
 
-def _shown(names: Sequence[str]) -> str:
+def _names_in_words(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{len(names)} shards ({', '.join(names[:_NAMED])}{more})" if len(names) > 1 else f"shard {names[0]}"

@@ -14,7 +14,7 @@ import msgspec
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check
 from gristmill.execution.claim import Claimant, claim_token, raise_error_or_superseded, superseded_error
-from gristmill.execution.commit import Assembled, PartitionPlan, assemble, claim_each, publish
+from gristmill.execution.commit import Assembled, PartitionPlan, assemble_partition, claim_each, publish_partition
 from gristmill.execution.in_flight import items_to_grind
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.runner import GrindResult, grind_all, lost_failures, raise_failures
@@ -160,9 +160,9 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
         planned = StoredPlan(tuple(partitions), job, len(items), weight, refused=tuple(refused))
         if items:
             lines = b"\n".join(msgspec.json.encode(item) for item in items)
-            store.put(_file(partitions[0], "items.gz"), gzip_bytes(lines))
+            store.put(_run_file_path(partitions[0], "items.gz"), gzip_bytes(lines))
         for partition in partitions:  # so that another process can resume any of them
-            store.put(_planned(partition.place, token), msgspec.json.encode(planned))
+            store.put(_plan_folder(partition.place, token), msgspec.json.encode(planned))
     except StoreError as error:
         raise_error_or_superseded(store, claimed, token, error)
     return planned
@@ -193,7 +193,7 @@ def resume(
     store = lake.store()
     for where in (place, *others):
         token = claim_token(store, where) or ""
-        stored = store.read_tagged(_planned(where, token)) if token.startswith(run) else None
+        stored = store.read_tagged(_plan_folder(where, token)) if token.startswith(run) else None
         if stored is not None:
             break
     else:
@@ -210,17 +210,17 @@ def _check_partitions(planned: StoredPlan, place: Place, token: str) -> None:
     places = [partition.place for partition in planned.partitions]
     alike = all(place_of_ledger(p.ledger) == p and (p.kind, p.snapshot) == (place.kind, place.snapshot) for p in places)
     if place not in places or not alike or any(partition.token != token for partition in planned.partitions):
-        raise DataError(f"{_planned(place, token)}: the plan of another step; run {place.asset} again")
+        raise DataError(f"{_plan_folder(place, token)}: the plan of another step; run {place.asset} again")
 
 
-def _planned(place: Place, token: str) -> str:
-    return f"{place.receipts}.planned-{token}.json"
+def _plan_folder(place: Place, token: str) -> str:
+    return f"{place.receipts_folder}.planned-{token}.json"
 
 
-def _file(partition: PartitionPlan, name: str) -> str:
+def _run_file_path(partition: PartitionPlan, name: str) -> str:
     """The path of a file of this run, such as `items.gz`, beside the receipts."""
     kind, _, ending = name.partition(".")
-    return f"{partition.place.receipts}.{kind}-{partition.token}.{ending}"
+    return f"{partition.place.receipts_folder}.{kind}-{partition.token}.{ending}"
 
 
 def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
@@ -242,7 +242,7 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
     store = planned.job.lake.store()
     places = [partition.place for partition in planned.partitions]
     try:
-        path = _file(planned.partitions[0], "items.gz")
+        path = _run_file_path(planned.partitions[0], "items.gz")
         lines = unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
         items = items_to_grind(store, places, planned.partitions[0].token, items)
@@ -256,15 +256,15 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
                 continue  # another run has removed or replaced the files of this one
             made = tally.ground.get(asset)
             effort = tally.effort(asset, items, len(planned.partitions))
-            store.put(_file(partition, "spent.json"), msgspec.json.encode(effort))
+            store.put(_run_file_path(partition, "spent.json"), msgspec.json.encode(effort))
             if made:
                 found = gzip_bytes(b"\n".join(as_json(receipt) for receipt in made.values()))
-                store.put(_file(partition, "ground.gz"), found)
+                store.put(_run_file_path(partition, "ground.gz"), found)
             failed = [failure for failure in tally.failed if failure.asset in {"", asset}]
             if failed:
-                store.put(_file(partition, "failed.json"), msgspec.json.encode(failed))
+                store.put(_run_file_path(partition, "failed.json"), msgspec.json.encode(failed))
             else:
-                store.delete([_file(partition, "failed.json")])
+                store.delete([_run_file_path(partition, "failed.json")])
     except StoreError as error:
         raise_error_or_superseded(store, places, planned.partitions[0].token, error)
     return tally
@@ -293,18 +293,18 @@ def assemble_one(
     made: dict[str, Receipt] = {}
     try:
         if partition.todo:
-            failed = store.read_tagged(_file(partition, "failed.json"))
+            failed = store.read_tagged(_run_file_path(partition, "failed.json"))
             if failed:
                 raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
-            path = _file(partition, "ground.gz")
+            path = _run_file_path(partition, "ground.gz")
             stored = store.read_tagged(path)
             for line in unpack_rows(b"".join(unpack_pieces([stored[0]], path))) if stored else ():
                 receipt = msgspec.json.decode(line, type=Receipt)
                 made[receipt.row.name] = receipt
-            effort = store.read_tagged(_file(partition, "spent.json"))
+            effort = store.read_tagged(_run_file_path(partition, "spent.json"))
             if effort:
                 about = {**about, "grind": msgspec.json.decode(effort[0])}
-        return assemble(store, partition, step.checks, about, made, more)
+        return assemble_partition(store, partition, step.checks, about, made, more)
     except StoreError as error:
         raise_error_or_superseded(store, [partition.place], partition.token, error)
 
@@ -322,7 +322,7 @@ def publish_one(planned: StoredPlan, asset: str, assembled: Assembled) -> Ledger
     """
     store, partition = planned.job.lake.store(), planned.partition(asset)
     try:
-        return publish(store, partition, assembled)
+        return publish_partition(store, partition, assembled)
     except StoreError as error:
         raise_error_or_superseded(store, [partition.place], partition.token, error)
 

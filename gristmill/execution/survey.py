@@ -80,7 +80,7 @@ def survey_step(step: Step, store: Store) -> list[Survey]:
                 again=tuple(want.name for want in again),
                 gone=gone,
                 why=(_LEFT,) if left else () if finished else why_stale(state, target, keep, todo),
-                torn=_torn(state, target.place, store),
+                torn=_torn_ledger_message(state, target.place, store),
                 noted=not finished and is_finished(state, msgspec.structs.replace(target, code=Code()), keep, todo),
             )
         )
@@ -95,9 +95,9 @@ def _may_be_same(want: Want, state: PartitionState, target: Target) -> bool:
     return receipt.row.recipe == target.recipe.digest
 
 
-def _torn(state: PartitionState, place: Place, store: Store) -> str:
+def _torn_ledger_message(state: PartitionState, place: Place, store: Store) -> str:
     """What is wrong with a ledger whose table is not the one that the head names, although no run is at work."""
-    if state.head is None or len(state.table) == state.head.table.shards or store.head(place.claim) is not None:
+    if state.head is None or len(state.table) == state.head.table.shards or store.head(place.claim_path) is not None:
         return ""
     return f"{place.table}: not the table that the ledger names: {TORN}"
 

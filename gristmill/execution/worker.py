@@ -45,7 +45,7 @@ def receive_message(stream: BinaryIO) -> bytes | None:
     return message if len(message) == size else None
 
 
-def _listen(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
+def _pass_messages(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> None:
     """Passes messages to the main thread. Ends the process if the input ends while an item is ground.
 
     At that point no process waits for the answer.
@@ -66,7 +66,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()
     busy = threading.Event()
-    start_thread(_listen, sys.stdin.buffer, inbox, busy)
+    start_thread(_pass_messages, sys.stdin.buffer, inbox, busy)
     grind: Grinder | None = None
     while (message := inbox.get()) is not None:
         if message.startswith(JOB):

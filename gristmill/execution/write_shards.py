@@ -37,7 +37,7 @@ class ShardOutput(ABC):
         self.counts: dict[str, int] = {}
         self._recipe, self._code = spec.recipe, spec.code
 
-    def receipt(self, row: Shard, stamps: dict[str, ObjectVersion]) -> Receipt:
+    def build_receipt(self, row: Shard, stamps: dict[str, ObjectVersion]) -> Receipt:
         """The receipt of the shard, once its objects are published.
 
         Args:
@@ -95,7 +95,7 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
             # An upload replaces only the object that existed when it began, and the claim is checked when it ends. If a
             # newer run writes the object in between, close() fails.
             with fence_writes(partial(check_claim, store, output.place, output.token)):
-                ground.append(_record(store, output.place, output.token, output.close()))
+                ground.append(_record_receipt(store, output.place, output.token, output.close()))
     except BaseException:
         for output in outputs:
             output.abort()
@@ -113,8 +113,8 @@ def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Grou
         Superseded: a newer run has claimed the partition.
     """
     with fence_writes(partial(check_claim, store, place, token)):
-        return _record(store, place, token, receipt)
+        return _record_receipt(store, place, token, receipt)
 
 
-def _record(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
+def _record_receipt(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
     return Ground(place.asset, leave_receipt(store, place, token, receipt))

@@ -28,7 +28,7 @@ class _QuotedDumper(yaml.SafeDumper):  # type: ignore[misc]
         return True
 
 
-def _mapping(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
+def _represent_mapping(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
     node = dumper.represent_mapping("tag:yaml.org,2002:map", value.items())
     for key, _ in node.value:
         if _PLAIN_KEY.fullmatch(key.value) and key.value.lower() not in _LIKE_OTHERS:
@@ -37,7 +37,7 @@ def _mapping(dumper: yaml.SafeDumper, value: dict[str, Any]) -> yaml.Node:
 
 
 _QuotedDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_TEXT, text, style='"'))
-_QuotedDumper.add_representer(dict, _mapping)
+_QuotedDumper.add_representer(dict, _represent_mapping)
 
 
 def yaml_bytes(value: dict[str, Any]) -> bytes:
@@ -95,7 +95,7 @@ def usual_yaml_bytes(value: dict[str, Any]) -> bytes:
     return str(yaml.dump(value, Dumper=_UsualDumper, sort_keys=False)).encode()
 
 
-def _repeats(value: object, most: int) -> bool:
+def _exceeds_expanded_size(value: object, most: int) -> bool:
     """Whether a value has more than so many values in it, each counted as often as it is reached."""
     waiting = [iter([value])]
     while waiting:
@@ -128,7 +128,7 @@ def read_yaml(data: bytes, where: str) -> dict[str, Any]:
         value = yaml.safe_load(data)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise DataError(f"{where}: not valid YAML: {str(error)[:400]}; mend it") from error
-    if b"&" in data and _repeats(value, len(data) + _ALIASED):
+    if b"&" in data and _exceeds_expanded_size(value, len(data) + _ALIASED):
         raise DataError(f"{where}: its aliases (`*`) repeat values without an end, or too often; write the values out")
     if not isinstance(value, dict):
         raise DataError(f"{where}: it is not a mapping of names to values; mend it")

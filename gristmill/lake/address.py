@@ -25,7 +25,7 @@ from gristmill.lake.asset_kinds import (
     TOKENIZER,
     kind_of,
     kinds_below,
-    names_of,
+    names_in_asset_address,
 )
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -147,7 +147,7 @@ class Place(msgspec.Struct, frozen=True):
         Raises:
             RecipeError: no kind of asset with partitions has this address.
         """
-        return _kind(self.asset)
+        return _kind_of_asset(self.asset)
 
     @property
     def folder(self) -> str:
@@ -155,54 +155,54 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.asset}/{self.snapshot}/"
 
     @property
-    def stem(self) -> str:
+    def ledger_stem(self) -> str:
         """The ledger's path without `.json`."""
         return self.ledger.removesuffix(".json")
 
     @property
     def table(self) -> str:
         """The path of the ledger's table, which has one row for each shard."""
-        return f"{self.stem}.shards.jsonl.gz"
+        return f"{self.ledger_stem}.shards.jsonl.gz"
 
     @property
     def run(self) -> str:
         """The path of the note about the last run. No fingerprint includes it."""
-        return f"{self.stem}.run.json"
+        return f"{self.ledger_stem}.run.json"
 
     @property
-    def receipts(self) -> str:
+    def receipts_folder(self) -> str:
         """The folder of receipts, with its closing slash. It exists only while the partition is being built."""
-        return f"{self.stem}.receipts/"
+        return f"{self.ledger_stem}.receipts/"
 
     @property
-    def claim(self) -> str:
+    def claim_path(self) -> str:
         """The path of the claim: the object that names the run which may change this partition."""
-        return f"{self.receipts}.claim"
+        return f"{self.receipts_folder}.claim"
 
     def shard(self, name: str) -> str:
         """The path of a shard."""
         return f"{self.folder}{name}{SHARD_SUFFIX}"
 
-    def receipt(self, name: str) -> str:
+    def receipt_path(self, name: str) -> str:
         """The path of a shard's receipt."""
-        return f"{self.receipts}{name}.json"
+        return f"{self.receipts_folder}{name}.json"
 
     def index(self, name: str) -> str:
         """The path of a shard's id index, which holds the sorted 128-bit hashes of its (source, id) pairs."""
-        return f"{self.stem}.ids/{name}.xxh128"
+        return f"{self.ledger_stem}.ids/{name}.xxh128"
 
     def part_folder(self, split: str) -> str:
         """The folder of all parts of one split (token caches only), with its closing slash."""
         return f"{self.asset}/{split}/{self.snapshot}/"
 
-    def quarantine(self, name: str) -> str:
+    def quarantine_path(self, name: str) -> str:
         """The path of the refused rows of a shard (documents only: other kinds have no quarantine)."""
         return f"{self.quarantine_folder}{name}{SHARD_SUFFIX}"
 
     @property
     def quarantine_folder(self) -> str:
         """The folder of the refused rows of all shards (documents only), with its closing slash."""
-        return self.kind.quarantine.format(**names_of(self.asset), snapshot=self.snapshot)
+        return self.kind.quarantine.format(**names_in_asset_address(self.asset), snapshot=self.snapshot)
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class Place(msgspec.Struct, frozen=True):
         kind = self.kind
         folders = [self.part_folder(split) for split in kind.splits] or [self.folder]
         if kind.ids:
-            folders.append(f"{self.stem}.ids/")
+            folders.append(f"{self.ledger_stem}.ids/")
         if kind.quarantine:
             folders.append(self.quarantine_folder)
         return tuple(folders)
@@ -238,7 +238,7 @@ def attributes_beside(documents: Place, name: str) -> Place:
         documents: the partition of documents.
         name: the name of the attribute set.
     """
-    return place(ATTRIBUTES.at(**names_of(documents.asset), set=name), documents.snapshot)
+    return place(ATTRIBUTES.at(**names_in_asset_address(documents.asset), set=name), documents.snapshot)
 
 
 def mix_asset(mix: str, stream: str) -> str:
@@ -305,9 +305,9 @@ def raw_folder(source: str, snapshot: str = "") -> str:
     return f"{raw_asset(source)}/{snapshot}/" if snapshot else f"{raw_asset(source)}/"
 
 
-def _kind(asset: str) -> AssetKind:
+def _kind_of_asset(asset: str) -> AssetKind:
     kind = kind_of(asset)
-    if kind is None or not kind.partitioned:
+    if kind is None or not kind.is_partitioned:
         raise RecipeError(f"{asset}: no asset of the lake has its snapshots there")
     return kind
 
@@ -327,7 +327,7 @@ def place(asset: str, snapshot: str) -> Place:
     'sources/wiki/v0/ledgers/documents/2024-12.json'
     """
     check_snapshot(snapshot)
-    ledger = _kind(asset).ledger.format(**names_of(asset), snapshot=snapshot)
+    ledger = _kind_of_asset(asset).ledger.format(**names_in_asset_address(asset), snapshot=snapshot)
     return Place(asset=asset, snapshot=snapshot, ledger=ledger)
 
 
@@ -342,7 +342,7 @@ def place_of_ledger(path: str) -> Place | None:
     if not path.endswith(".json") or path.endswith((".run.json", ".examples.json")):
         return None
     for kind in kinds_below(path):
-        names = kind.names_of_ledger(path) if kind.partitioned else None
+        names = kind.names_of_ledger(path) if kind.is_partitioned else None
         if names is not None:
             snapshot = names.pop("snapshot")
             return place(kind.at(**names), snapshot)

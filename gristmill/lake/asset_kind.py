@@ -82,17 +82,17 @@ class AssetKind:
     package: str = ""
 
     @property
-    def partitioned(self) -> bool:
+    def is_partitioned(self) -> bool:
         """Whether it has snapshots with a ledger each."""
         return "{snapshot}" in self.ledger
 
     @property
-    def top(self) -> str:
+    def top_folder(self) -> str:
         """The first folder of its addresses, with its closing slash."""
         return self.address.partition("/")[0] + "/"
 
     @property
-    def ledgers(self) -> str:
+    def ledger_folder_pattern(self) -> str:
         """The pattern of the folder that holds all ledgers of a partitioned asset, and maybe of its neighbours."""
         return self.ledger.partition(LEDGERS)[0] + LEDGERS
 
@@ -102,52 +102,52 @@ class AssetKind:
 
     def names(self, address: str) -> Mapping[str, str] | None:
         """The names in an address of this kind, by field; None if it is of another kind."""
-        found = self._address.fullmatch(address)
+        found = self._address_pattern.fullmatch(address)
         return found.groupdict() if found else None
 
     def names_of_ledger(self, path: str) -> dict[str, str] | None:
         """The names in the path of a ledger's head, with `snapshot` if the kind has snapshots; None for other paths."""
-        found = self._ledger.fullmatch(path)
+        found = self._ledger_pattern.fullmatch(path)
         return found.groupdict() if found else None
 
     def names_of_object(self, path: str) -> dict[str, str] | None:
         """The names in the path of an object that must have a ledger of this kind; None for other paths."""
-        found = next((found for each in self._objects if (found := each.fullmatch(path))), None)
+        found = next((found for each in self._object_patterns if (found := each.fullmatch(path))), None)
         return found.groupdict() if found else None
 
     def names_of_part(self, path: str) -> dict[str, str] | None:
         """The fields `asset`, `snapshot`, `folder` of the part that contains an object; None if no part contains it."""
-        found = self._part.fullmatch(path)
+        found = self._part_pattern.fullmatch(path)
         return {field: found[field] for field in ("asset", "snapshot", "folder")} if found else None
 
     @cached_property
-    def _address(self) -> re.Pattern[str]:
-        return re.compile(expression_of(self.address))
+    def _address_pattern(self) -> re.Pattern[str]:
+        return re.compile(pattern_as_regex(self.address))
 
     @cached_property
-    def _ledger(self) -> re.Pattern[str]:
-        return re.compile(expression_of(self.ledger))
+    def _ledger_pattern(self) -> re.Pattern[str]:
+        return re.compile(pattern_as_regex(self.ledger))
 
     @cached_property
-    def _objects(self) -> tuple[re.Pattern[str], ...]:
+    def _object_patterns(self) -> tuple[re.Pattern[str], ...]:
         if not self.ledger:
             return ()
         patterns = list(self.files) or [f"{self.address}/{{rest}}"]
-        if self.partitioned:
+        if self.is_partitioned:
             split = "{split}/" if self.splits else ""
             patterns = [self.ledger.removesuffix(".json") + end for end in _BESIDE]
             patterns.append(f"{self.address}/{split}{{snapshot}}/{{rest}}")
             patterns += [f"{self.quarantine}{{rest}}"] if self.quarantine else []
-        return tuple(re.compile(expression_of(pattern)) for pattern in patterns)
+        return tuple(re.compile(pattern_as_regex(pattern)) for pattern in patterns)
 
     @cached_property
-    def _part(self) -> re.Pattern[str]:
+    def _part_pattern(self) -> re.Pattern[str]:
         split = "{split}/" if self.splits else ""
-        asset, rest = expression_of(self.address), expression_of(f"/{split}{{snapshot}}/{{part}}/")
+        asset, rest = pattern_as_regex(self.address), pattern_as_regex(f"/{split}{{snapshot}}/{{part}}/")
         return re.compile(f"(?P<folder>(?P<asset>{asset}){rest}).+")
 
 
-def expression_of(pattern: str) -> str:
+def pattern_as_regex(pattern: str) -> str:
     """A pattern as a regular expression; its fields are named groups."""
     return re.sub(r"\\{(\w+)\\}", lambda found: f"(?P<{found[1]}>{field_expression(found[1])})", re.escape(pattern))
 

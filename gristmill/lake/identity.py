@@ -46,9 +46,9 @@ class PairDigest:
 
     def update(self, pairs: Iterable[Pair]) -> None:
         """Appends pairs, in row order."""
-        self._append([orjson.dumps(pair) for pair in pairs])
+        self._append_lines([orjson.dumps(pair) for pair in pairs])
 
-    def _append(self, lines: Sequence[bytes]) -> None:
+    def _append_lines(self, lines: Sequence[bytes]) -> None:
         if lines:
             self._digest.update(b"\n".join(lines))
             self._digest.update(b"\n")
@@ -66,8 +66,8 @@ class IdDigest(PairDigest):
         super().__init__()
         self._hashes: list[bytes] = []
 
-    def _append(self, lines: Sequence[bytes]) -> None:
-        super()._append(lines)
+    def _append_lines(self, lines: Sequence[bytes]) -> None:
+        super()._append_lines(lines)
         hash_of = xxhash.xxh3_128_digest
         self._hashes.append(b"".join([hash_of(line) for line in lines]))
 
@@ -77,7 +77,7 @@ class IdDigest(PairDigest):
         A hash has 16 bytes and a row number 4, both big-endian.
         """
         hashes = load_hashes(b"".join(self._hashes))
-        order = _order(hashes)
+        order = _hash_sort_order(hashes)
         return dump_hashes(hashes[order]) + order.astype(">u4").tobytes()
 
     def first_other(self, index: bytes, rows: int) -> int | None:
@@ -119,10 +119,10 @@ def load_hashes(index: bytes, *, ordered: bool = True) -> NDArray[np.uint64]:
     array = np.frombuffer(index, dtype=">u8").reshape(-1, 2).astype(np.uint64)
     if ordered:
         return array
-    return array[_order(array)]
+    return array[_hash_sort_order(array)]
 
 
-def _order(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+def _hash_sort_order(hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
     """The indices that sort hashes of shape (n, 2)."""
     return np.lexsort((hashes[:, 1], hashes[:, 0]))
 
@@ -132,7 +132,7 @@ def dump_hashes(hashes: NDArray[np.uint64]) -> bytes:
     return hashes.astype(">u8").tobytes()
 
 
-def hashes_of(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
+def sorted_pair_hashes(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
     """The sorted hashes of pairs, uint64, shape (n, 2)."""
     return load_hashes(b"".join(xxhash.xxh3_128_digest(canonical_bytes(p)) for p in pairs), ordered=False)
 

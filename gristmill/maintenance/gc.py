@@ -17,13 +17,13 @@ from gristmill.execution.claim import is_claimed_by_run, others_at_work
 from gristmill.execution.finding import Finding, foreign_names
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place_of_ledger
-from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kind import pattern_as_regex
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT_INDEX, PARTITIONED, RAW
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
-from gristmill.lake.ledger.ownership import is_in_folders_of
-from gristmill.lake.ledger.receipts import objects_of, read_run_note
+from gristmill.lake.ledger.ownership import is_in_partition_folders
+from gristmill.lake.ledger.receipts import objects_of_row, read_run_note
 from gristmill.lake.ledger.walk import ledger_folders, list_assets
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
@@ -72,24 +72,26 @@ def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnam
         say(f"{place.asset} ({place.snapshot}): a run is at work there, or was killed: nothing of it is touched")
     named = {*named_by_indexes(store, tuple(gone)), *pinned_by_releases(store)}
     free = [part for part in parts.values() if part.place not in busy]
-    in_ledger = {place: _folders(store, place) for place in {part.place for part in free}}
+    in_ledger = {place: _part_folders(store, place) for place in {part.place for part in free}}
     unnamed = [p for p in free if p.folder not in in_ledger[p.place] and p.name not in named]
     return sorted(unnamed, key=lambda part: part.folder)
 
 
 def is_busy(store: Store, place: Place) -> bool:
     """Whether a partition has receipts, or a claim of a run: a run is working on it, or was killed."""
-    beside = [entry.path for entry in store.list(place.receipts)]
-    return any(path != place.claim for path in beside) or (bool(beside) and is_claimed_by_run(store, place.claim))
+    beside = [entry.path for entry in store.list(place.receipts_folder)]
+    return any(path != place.claim_path for path in beside) or (
+        bool(beside) and is_claimed_by_run(store, place.claim_path)
+    )
 
 
-def _folders(store: Store, place: Place) -> frozenset[str]:
+def _part_folders(store: Store, place: Place) -> frozenset[str]:
     """The folders of the parts that a slice's ledger names."""
     if store.head(place.ledger) is None:
         return frozenset()
     folders: set[str] = set()
     for row in read_ledger(store, place)[1]:
-        of_row = {part[1] for path, _, _ in objects_of(row, place) if (part := part_at(path))}
+        of_row = {part[1] for path, _, _ in objects_of_row(row, place) if (part := part_at(path))}
         if not of_row:
             raise DataError(f"{place.table}: part {row.name}: its row names no folders; make the slice again")
         folders |= of_row
@@ -108,9 +110,9 @@ def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
     place = garbage.place
 
     def free() -> bool:
-        return not is_busy(store, place) and garbage.folder not in _folders(store, place)
+        return not is_busy(store, place) and garbage.folder not in _part_folders(store, place)
 
-    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})", free) as held:
+    with held_by_gc(store, place.claim_path, f"{place.asset} ({place.snapshot})", free) as held:
         if held:
             store.delete([entry.path for entry in garbage.entries], held)
     return bool(held)
@@ -168,8 +170,8 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     """
     leftovers: list[StrayObjects] = []
     blocked = listed_pairs(store)
-    for place in _places(store):
-        free = _free(store, place, blocked)
+    for place in _finished_partitions(store):
+        free = _free_objects(store, place, blocked)
         if not free:
             continue
         if is_busy(store, place) or others_at_work(store, place, ""):
@@ -182,15 +184,17 @@ def find_strays(store: Store, say: Say) -> list[StrayObjects]:
     return leftovers
 
 
-def _free(store: Store, place: Place, blocked: set[Pair]) -> tuple[Entry, ...]:
+def _free_objects(store: Store, place: Place, blocked: set[Pair]) -> tuple[Entry, ...]:
     """The objects that its last run left, and derived files of nothing. The ledger does not name them."""
-    named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of(row, place)}
-    left = [path for path in read_run_note(store, place).left if is_in_folders_of(place, path) and path not in named]
-    left += _derived(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
+    named = {path for row in read_ledger(store, place)[1] for path, _, _ in objects_of_row(row, place)}
+    left = [
+        path for path in read_run_note(store, place).left if is_in_partition_folders(place, path) and path not in named
+    ]
+    left += _unused_derived_files(store, place, blocked) if place.kind in {ATTRIBUTES, DOCUMENTS} else []
     return tuple(entry for path in left if (entry := store.head(path)) is not None)
 
 
-def _derived(store: Store, place: Place, blocked: set[Pair]) -> list[str]:
+def _unused_derived_files(store: Store, place: Place, blocked: set[Pair]) -> list[str]:
     """Columns of shards that the ledger does not name, and examples of a document that a blocklist names."""
     named = {columns_path(place, row.name) for row in read_ledger(store, place)[1]}
     stale = [entry.path for entry in store.list(columns_folder(place)) if entry.path not in named]
@@ -199,10 +203,10 @@ def _derived(store: Store, place: Place, blocked: set[Pair]) -> list[str]:
 
 def find_foreign(store: Store) -> list[Finding]:
     """The names in notes of runs that are not of the partition's own objects. Such objects are never removed."""
-    return [finding for place in _places(store) for finding in foreign_names(store, place)]
+    return [finding for place in _finished_partitions(store) for finding in foreign_names(store, place)]
 
 
-def _places(store: Store) -> Iterator[Place]:
+def _finished_partitions(store: Store) -> Iterator[Place]:
     """The finished partitions. Only ledger folders are listed: raw data and shards may be millions of objects."""
     for top in ledger_folders(store, *(kind for kind in PARTITIONED if not kind.immutable)):
         yield from list_ledgers(store, top)
@@ -222,9 +226,9 @@ def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
     def free() -> bool:
         return not is_busy(store, place) and not others_at_work(store, place, "")
 
-    with held_by_gc(store, place.claim, f"{place.asset} ({place.snapshot})", free) as held:
+    with held_by_gc(store, place.claim_path, f"{place.asset} ({place.snapshot})", free) as held:
         if held:
-            left = {entry.path for entry in _free(store, place, listed_pairs(store))}
+            left = {entry.path for entry in _free_objects(store, place, listed_pairs(store))}
             store.delete([entry.path for entry in leftovers.entries if entry.path in left], held)
     return bool(held)
 
@@ -240,8 +244,8 @@ def let_go(store: Store) -> None:
             if not entry.path.endswith("/.claim"):
                 continue
             place = place_of_ledger(f"{entry.path.removesuffix('.receipts/.claim')}.json")
-            if place is not None and place.claim == entry.path:
-                let_go_of_left(store, place.claim, f"{place.asset} ({place.snapshot})")
+            if place is not None and place.claim_path == entry.path:
+                let_go_of_left(store, place.claim_path, f"{place.asset} ({place.snapshot})")
     for index in list_assets(store, EXPORT_INDEX):
         let_go_of_left(store, f"{index}/{WRITING}", index)
 
@@ -258,6 +262,6 @@ def find_uploads(store: Store, before: float) -> list[UnfinishedUpload]:
     Raises:
         StoreError: the lake does not answer.
     """
-    raw = re.compile(f"{expression_of(RAW.address)}/")
+    raw = re.compile(f"{pattern_as_regex(RAW.address)}/")
     ours = (upload for upload in store.unfinished() if not raw.match(upload.path))
     return sorted((upload for upload in ours if upload.began < before), key=lambda upload: (upload.path, upload.id))

@@ -40,7 +40,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
         StoreError: the lake does not answer.
     """
     found: dict[str, OldRelease] = {}
-    for entry in store.list(EXPORT_INDEX.top):
+    for entry in store.list(EXPORT_INDEX.top_folder):
         folder = release_folder(entry.path)
         if folder:
             index = folder.rstrip("/").rpartition("/")[0]
@@ -50,7 +50,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
     }
     for index in sorted(busy):
         say(f"{index}: a run writes its release, or was killed: nothing of it is touched")
-    ledgers = {index: _ledger(store, index) for index in {each.index for each in found.values()}}
+    ledgers = {index: _read_index_ledger(store, index) for index in {each.index for each in found.values()}}
     for index in sorted(index for index, ledger in ledgers.items() if ledger is None and index not in busy):
         say(f"{index}: its ledger is lost, so the release that it names is unknown: nothing of it is touched; make it")
     kept = set(pinned_by_releases(store)) if found else set()
@@ -62,7 +62,7 @@ def find_old_releases(store: Store, say: Say) -> list[OldRelease]:
     return sorted((each for each in free if not _is_current(each, ledgers[each.index])), key=lambda each: each.folder)
 
 
-def _ledger(store: Store, index: str) -> IndexLedger | None:
+def _read_index_ledger(store: Store, index: str) -> IndexLedger | None:
     return read_index_ledger(store, ledger_of_asset(index))
 
 

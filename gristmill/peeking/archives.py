@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from gristmill.peeking.head import MEMBERS, Head
-from gristmill.peeking.packing import packing_of
+from gristmill.peeking.packing import guess_packing
 from gristmill.peeking.sniffers import Facts, sniff_headed, sniff_html, sniff_irc, sniff_markdown, sniff_plain_text
 
 CODE = frozenset(
@@ -22,13 +22,13 @@ _MOST = 0.6
 
 
 @lru_cache(maxsize=8)
-def _kinds(head: Head) -> Counter[str]:
+def _count_entry_kinds(head: Head) -> Counter[str]:
     """How many of an archive's first files are of each kind, by content."""
     kinds: Counter[str] = Counter()
     for member in head.members:
         if member.data is None:
             continue
-        inner = Head(Path(member.name), packing_of(member.data), member.data, len(member.data) < 64 << 10)
+        inner = Head(Path(member.name), guess_packing(member.data), member.data, len(member.data) < 64 << 10)
         found = next((kind for kind, sniff in _INNER.items() if sniff(inner)), "other")
         kinds["packed" if inner.packing else found] += 1
     return kinds
@@ -58,12 +58,12 @@ def describe_members(head: Head) -> tuple[str, ...]:
     return (f"{count}: {named}", *([f"damaged: {head.damage}"] if head.damage else []))
 
 
-def _mostly(head: Head, *kinds: str) -> bool:
-    counted = _kinds(head)
+def _is_mostly_one_kind(head: Head, *kinds: str) -> bool:
+    counted = _count_entry_kinds(head)
     return bool(head.archive) and sum(counted[kind] for kind in kinds) >= _MOST * max(sum(counted.values()), 1)
 
 
-def _select(head: Head) -> str:
+def _common_ending_pattern(head: Head) -> str:
     """A pattern for the names of the files that have the most frequent ending."""
     [(end, _)] = count_endings(head).most_common(1)
     return rf"\.{re.escape(end)}$" if end else "."
@@ -88,26 +88,34 @@ def sniff_code(head: Head) -> Facts | None:
 
 def sniff_irc_archive(head: Head) -> Facts | None:
     """The facts of an archive with logs of a channel; None for another archive."""
-    return Facts(fields=describe_members(head)) if head.archive and _mostly(head, "irc") and _kinds(head) else None
+    return (
+        Facts(fields=describe_members(head))
+        if head.archive and _is_mostly_one_kind(head, "irc") and _count_entry_kinds(head)
+        else None
+    )
 
 
 def sniff_headed_archive(head: Head) -> Facts | None:
     """The facts of an archive with texts that have header fields; None for another archive."""
     return (
-        Facts({"select": _select(head)}, describe_members(head))
-        if _kinds_of(head) and _mostly(head, "headed")
+        Facts({"select": _common_ending_pattern(head)}, describe_members(head))
+        if _entry_kinds_of_head(head) and _is_mostly_one_kind(head, "headed")
         else None
     )
 
 
 def sniff_html_archive(head: Head) -> Facts | None:
     """The facts of an archive with web pages as files; None for another archive."""
-    return Facts(fields=describe_members(head)) if _kinds_of(head) and _mostly(head, "html") else None
+    return (
+        Facts(fields=describe_members(head))
+        if _entry_kinds_of_head(head) and _is_mostly_one_kind(head, "html")
+        else None
+    )
 
 
 def sniff_text_archive(head: Head) -> Facts | None:
     """The facts of an archive with texts and Markdown; None for another archive."""
-    fits = _kinds_of(head) and _mostly(head, "text", "markdown", "headed")
+    fits = _entry_kinds_of_head(head) and _is_mostly_one_kind(head, "text", "markdown", "headed")
     texts = sorted(count_endings(head).keys() & _DOCUMENTS)
     others = count_endings(head).keys() - _DOCUMENTS
     members = {"members": rf"\.({'|'.join(texts)})$"} if others else {}
@@ -116,7 +124,7 @@ def sniff_text_archive(head: Head) -> Facts | None:
         for member in head.members
     )
     more = {"front_matter": True} if front else {}
-    titles = {"title": True} if front or _mostly(head, "markdown") else {}
+    titles = {"title": True} if front or _is_mostly_one_kind(head, "markdown") else {}
     return Facts({**members, **more, **titles}, describe_members(head)) if fits and texts else None
 
 
@@ -129,5 +137,5 @@ def sniff_other_archive(head: Head) -> Facts | None:
     )
 
 
-def _kinds_of(head: Head) -> Counter[str]:
-    return _kinds(head) if head.archive else Counter()
+def _entry_kinds_of_head(head: Head) -> Counter[str]:
+    return _count_entry_kinds(head) if head.archive else Counter()

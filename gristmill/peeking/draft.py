@@ -31,12 +31,12 @@ class Call:
         named = (f"{key}={python_literal(value)}" for key, value in self.options.items())
         return f"{self.name}({', '.join([*map(python_literal, self.given), *named])})"
 
-    def imports(self) -> Iterator[tuple[str, str]]:
+    def needed_imports(self) -> Iterator[tuple[str, str]]:
         """The module and name of all classes in it."""
         yield self.module, self.name
         for value in self.options.values():
             if isinstance(value, Call):
-                yield from value.imports()
+                yield from value.needed_imports()
 
     def made(self) -> Any:
         """The object that the call gives.
@@ -70,10 +70,10 @@ def python_literal(value: Any) -> str:
     return repr(value)
 
 
-def name_of(words: str) -> str:
+def source_name_from_words(words: str) -> str:
     """A name for a source, from the name of a file or folder.
 
-    >>> name_of("en_100 Tree.jsonl.gz"), name_of("2024")
+    >>> source_name_from_words("en_100 Tree.jsonl.gz"), source_name_from_words("2024")
     ('en-100-tree', 'source-2024')
     """
     stem = words.lower().partition(".")[0] or "source"
@@ -97,19 +97,19 @@ def source_text(reader: Call, options: Mapping[str, Any], what: str, kind: Call 
     declared = {**options, "convert": reader} if kind == SOURCE else options
     imports: dict[str, set[str]] = {kind.module: {kind.name}}
     for call in declared.values():
-        for module, name in call.imports() if isinstance(call, Call) else ():
+        for module, name in call.needed_imports() if isinstance(call, Call) else ():
             imports.setdefault(module, set()).add(name)
     lines = [f'"""{what}"""', ""]
     lines += [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
     lines += ["", f"{str(options['name']).replace('-', '_').upper()} = {kind.name}("]
     for key, value in declared.items():
-        lines += _option(key, value)
+        lines += _option_lines(key, value)
         if key == "name":
             lines.append(_DRAFT)
     return "\n".join([*lines, ")", ""])
 
 
-def _option(key: str, value: Any) -> list[str]:
+def _option_lines(key: str, value: Any) -> list[str]:
     line = f"    {key}={python_literal(value)},"
     if len(line) <= _WIDTH or not isinstance(value, Call):
         return [line]

@@ -25,7 +25,7 @@ class Format:
     module: str = ""
     reader: str = ""
 
-    def call(self, source: str, facts: Facts) -> Call | None:
+    def reader_call(self, source: str, facts: Facts) -> Call | None:
         """The call of the reader for a source; None without a reader."""
         options = {"source": source, **facts.options}
         room = "" if self.module.startswith("energon.") else "readers."

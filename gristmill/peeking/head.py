@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gristmill.errors import DataError
-from gristmill.peeking.packing import named_by_content, packing_of, plain_head, unpacking_file
+from gristmill.peeking.packing import guess_packing, named_by_content, plain_head, unpacking_file
 from gristmill.readers.zip_archive import BoundedDirectory
 from gristmill.text.desktop_names import is_of_desktop
 
@@ -65,14 +65,14 @@ class Head:
     damage: str = field(default="", compare=False)
 
     @cached_property
-    def encoding(self) -> str:
+    def text_encoding(self) -> str:
         """The name of the text's encoding, as Python knows it; empty if the bytes are not text."""
-        return encoding_of(self.data)
+        return guess_encoding(self.data)
 
     @cached_property
     def text(self) -> str:
         """The decoded bytes; empty if they are not text."""
-        return decode_head(self.data, self.encoding) if self.encoding else ""
+        return decode_head(self.data, self.text_encoding) if self.text_encoding else ""
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -88,7 +88,7 @@ class Head:
         return named_by_content(self.path.name, self.packing, self.archive)
 
 
-def head_of(path: Path) -> Head:
+def read_head(path: Path) -> Head:
     """Reads the beginning of a file.
 
     Returns:
@@ -103,7 +103,7 @@ def head_of(path: Path) -> Head:
         )
     try:
         with path.open("rb") as file:
-            packing = packing_of(file.read(8))
+            packing = guess_packing(file.read(8))
         data, whole = plain_head(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}); give a file or a folder") from error
@@ -113,7 +113,7 @@ def head_of(path: Path) -> Head:
     damage = ""
     if archive:
         try:
-            members.extend(_zipped(path) if archive == ".zip" else _tarred(path))
+            members.extend(_first_zip_entries(path) if archive == ".zip" else _first_tar_entries(path))
         except (
             tarfile.TarError,
             zipfile.BadZipFile,
@@ -138,7 +138,7 @@ def _is_tar(data: bytes) -> bool:
         return False
 
 
-def _tarred(path: Path) -> Iterator[Inside]:
+def _first_tar_entries(path: Path) -> Iterator[Inside]:
     read = listed = 0
     with unpacking_file(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
         for info in archive:
@@ -152,7 +152,7 @@ def _tarred(path: Path) -> Iterator[Inside]:
                 return
 
 
-def _zipped(path: Path) -> Iterator[Inside]:
+def _first_zip_entries(path: Path) -> Iterator[Inside]:
     with path.open("rb") as file, zipfile.ZipFile(bounded := BoundedDirectory(file, path.name)) as archive:
         bounded.opened = True
         files = [info for info in archive.infolist() if not info.is_dir() and not is_of_desktop(info.filename)][
@@ -166,16 +166,16 @@ def _zipped(path: Path) -> Iterator[Inside]:
                 yield Inside(info.filename, member.read(_MEMBER_HEAD))
 
 
-def encoding_of(data: bytes) -> str:
+def guess_encoding(data: bytes) -> str:
     r"""The encoding of a text's first bytes; empty if they are not text. They may end inside a character.
 
-    >>> [encoding_of(each) for each in (b"caf\xc3\xa9", b"caf\xe9.", b"\xff\xfeh\x00", b"\x00\x01\x02")]
+    >>> [guess_encoding(each) for each in (b"caf\xc3\xa9", b"caf\xe9.", b"\xff\xfeh\x00", b"\x00\x01\x02")]
     ['utf-8', 'iso-8859-1', 'utf-16', '']
     """
     for mark, name in _BOMS:
         if data.startswith(mark):
             return name
-    wide = _utf16(data)
+    wide = _guess_utf16_order(data)
     if wide or _CONTROLS.search(data):
         return wide
     try:
@@ -188,7 +188,7 @@ def encoding_of(data: bytes) -> str:
     return "utf-8"
 
 
-def _utf16(data: bytes) -> str:
+def _guess_utf16_order(data: bytes) -> str:
     """UTF-16 without a mark: every other byte of a text in Latin letters is zero."""
     sample = data[:4096]
     pairs = len(sample) // 2

@@ -8,8 +8,8 @@ from typing import Any
 
 from gristmill.errors import shorten
 from gristmill.peeking.archives import CODE
-from gristmill.peeking.draft import Call, name_of
-from gristmill.peeking.head import head_of
+from gristmill.peeking.draft import Call, source_name_from_words
+from gristmill.peeking.head import read_head
 from gristmill.readers.hugging_face import data_files
 from gristmill.readers.mapping.front_matter import front_matter
 from gristmill.readers.oscar.lines import CHECKSUMS
@@ -54,7 +54,11 @@ def code_tree(root: Path, files: Iterable[Path]) -> dict[str, Any] | None:
     if not programs or programs < _MOST * len(names):
         return None
     depth = min(len(name.parts) for name in names) - 1
-    return {"folders": min(depth, 2)} if depth else {"repository": name_of(root.resolve().name), "folders": 0}
+    return (
+        {"folders": min(depth, 2)}
+        if depth
+        else {"repository": source_name_from_words(root.resolve().name), "folders": 0}
+    )
 
 
 def hub_options(root: Path, names: Iterable[str]) -> dict[str, Any]:
@@ -71,7 +75,7 @@ def hub_options(root: Path, names: Iterable[str]) -> dict[str, Any]:
     if not card.is_file() or not any(re.search(data_files("train"), name) for name in names):
         return {}
     try:
-        matter, _ = front_matter(head_of(card).text)
+        matter, _ = front_matter(read_head(card).text)
     except Unfit:
         return {}
     licence = matter.get("license")

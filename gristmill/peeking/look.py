@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import DataError, GristmillError, is_failure, words_of
+from gristmill.errors import DataError, GristmillError, error_in_words, is_failure
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, ObjectVersion
-from gristmill.peeking.draft import ADOPTED, SOURCE, Call, name_of, source_text
+from gristmill.peeking.draft import ADOPTED, SOURCE, Call, source_name_from_words, source_text
 from gristmill.peeking.formats import FORMATS, Format, recognise_format
-from gristmill.peeking.head import Head, head_of
+from gristmill.peeking.head import Head, read_head
 from gristmill.peeking.layouts import (
     code_tree,
     dolma_datasets,
@@ -126,11 +126,11 @@ def guess_format(path: Path) -> Guess:
     Raises:
         DataError: it cannot be read.
     """
-    head = head_of(path)
+    head = read_head(path)
     return Guess(head, *recognise_format(head))
 
 
-def files_of(folder: Path) -> list[Path]:
+def visible_files(folder: Path) -> list[Path]:
     """The files of a folder and those below it that are not hidden, sorted."""
     below = (each for each in sorted(folder.rglob("*")) if each.is_file())
     return [each for each in below if not is_hidden(each.relative_to(folder).as_posix())]
@@ -166,8 +166,8 @@ def draft_sources(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = 
     found = list(guesses)
     options = code_tree(root, [each.head.path for each in found]) if root.is_dir() else None
     if options is not None:
-        return [_sharded(_code(root, found, options), files)]
-    made = _adopted(root, found) if root.is_dir() else []
+        return [_draft_with_shards(_draft_for_programs(root, found, options), files)]
+    made = _drafts_for_dolma_datasets(root, found) if root.is_dir() else []
     bases = [draft.top / each for draft in made for each in ("documents", "attributes")]
     left = [each for each in found if not any(each.head.path.is_relative_to(base) for base in bases)]
     groups: dict[tuple[str, str], list[Guess]] = {}
@@ -181,8 +181,8 @@ def draft_sources(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = 
     shared = {end for end, count in ends.items() if count > 1}
     for group in data or ([] if made else known):
         taken = {str(draft.options["name"]) for draft in made}
-        draft = _draft(root, group, [each for each in left if each not in group], shared, taken)
-        made.append(_sharded(_in_snapshots(draft, files), files))
+        draft = _draft_for_files(root, group, [each for each in left if each not in group], shared, taken)
+        made.append(_draft_with_shards(_in_snapshots(draft, files), files))
     return made
 
 
@@ -203,7 +203,7 @@ def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
     return replace(draft, options={**draft.options, **options}, notes=(*draft.notes, note))
 
 
-def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
+def _draft_with_shards(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a rule for its shards, if its files are so many and small that a shard for each would be slow."""
     sizes = [each.stat().st_size for each in files_of_draft(draft, files)]
     if len(sizes) < MANY or sum(sizes) > len(sizes) * SMALL:
@@ -212,16 +212,16 @@ def _sharded(draft: Draft, files: Sequence[Path]) -> Draft:
     return replace(draft, options={**draft.options, "shards": shards})
 
 
-def _code(root: Path, found: list[Guess], options: Mapping[str, Any]) -> Draft:
+def _draft_for_programs(root: Path, found: list[Guess], options: Mapping[str, Any]) -> Draft:
     """The draft for a tree of programs."""
     row = next(each for each in FORMATS if each.reader == "CodeFiles")
-    name = name_of(root.resolve().name)
-    reader = row.call(name, Facts(options)) or Call("", "")
+    name = source_name_from_words(root.resolve().name)
+    reader = row.reader_call(name, Facts(options)) or Call("", "")
     asked = {"name": name, "partition": Call(_RULES, "Everything"), "raw": str(root.resolve())}
     return Draft(tuple(Guess(each.head, row, each.facts) for each in found), reader, asked, root)
 
 
-def _adopted(root: Path, found: list[Guess]) -> list[Draft]:
+def _drafts_for_dolma_datasets(root: Path, found: list[Guess]) -> list[Draft]:
     """A draft for each dataset in Dolma's layout that has attributes: it is adopted in place."""
     dolma = [each for each in found if each.format.name.startswith("Dolma ")]
     made: list[Draft] = []
@@ -230,20 +230,20 @@ def _adopted(root: Path, found: list[Guess]) -> list[Draft]:
         group = tuple(each for each in documents if each.format.module)
         if not group:
             continue
-        name = name_of(root.resolve().name) + (f"-{number + 1}" if number else "")
-        reader = group[0].format.call(name, group[0].facts) or Call("", "")
+        name = source_name_from_words(root.resolve().name) + (f"-{number + 1}" if number else "")
+        reader = group[0].format.reader_call(name, group[0].facts) or Call("", "")
         options = {"name": name, "root": str(base.resolve()), "sets": sets}
         made.append(Draft(group, reader, options, base, ADOPTED))
     return made
 
 
-def _draft(root: Path, group: list[Guess], others: list[Guess], shared: set[str], taken: set[str]) -> Draft:
+def _draft_for_files(root: Path, group: list[Guess], others: list[Guess], shared: set[str], taken: set[str]) -> Draft:
     first = next((each for each in group if "front_matter" in each.facts.options), group[0])
-    top, name = root if root.is_dir() else root.parent, name_of(root.resolve().name)
+    top, name = root if root.is_dir() else root.parent, source_name_from_words(root.resolve().name)
     if name in taken:
-        name = name_of(first.head.path.name)
+        name = source_name_from_words(first.head.path.name)
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
-    reader = first.format.call(name, first.facts)
+    reader = first.format.reader_call(name, first.facts)
     bad = _few_unread(group, others)
     select = name_pattern([each.head.name for each in group], shared if top == root else None, bad)
     folder = _own_folder(top, group, others) if top == root else ""
@@ -322,7 +322,7 @@ def read_first_documents(draft: Draft, most: int = DOCUMENTS) -> FirstResults:
             for result in islice(draft.reader.made()(raw), _RESULTS):
                 for refused in raw.take_refused():
                     seen.refused[refused.reason] += 1
-                _count(seen, result)
+                _count_result(seen, result)
                 seen.files += [below] * (len(seen.documents) - len(seen.files))
                 if len(seen.documents) >= most:
                     return seen
@@ -333,13 +333,13 @@ def read_first_documents(draft: Draft, most: int = DOCUMENTS) -> FirstResults:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            seen.error = words_of(error)
+            seen.error = error_in_words(error)
         if seen.error:
             return seen
     return seen
 
 
-def _count(seen: FirstResults, result: object) -> None:
+def _count_result(seen: FirstResults, result: object) -> None:
     match result:
         case Document():
             seen.documents.append(result)

@@ -9,7 +9,7 @@ from gristmill.formats.tar.keys import split_name
 from gristmill.peeking.archives import describe_members
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head
-from gristmill.peeking.rows import fields_of, json_rows, mapping_of
+from gristmill.peeking.rows import fields_with_kinds, guess_row_mapping, json_rows
 from gristmill.peeking.sniffers import Facts
 
 _ALIKE = 0.8
@@ -46,7 +46,7 @@ def _text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
         return texts[0], ()
     first = next((member.data for member in head.members if member.data and member.name.endswith(".json")), b"{}")
     rows, _ = json_rows(Head(Path("a.jsonl"), "", first.replace(b"\n", b" "), whole=True))
-    options, notes = mapping_of(rows) if rows else ({}, ())
+    options, notes = guess_row_mapping(rows) if rows else ({}, ())
     form = options.get("format")
     field = form.options.get("text_key", "text") if isinstance(form, Call) else "text"
     return f"json[{field}]", tuple(note for note in notes if "text" in note)
@@ -61,7 +61,7 @@ def sniff_media_lines(head: Head) -> Facts | None:
     media = sorted(name for name in names if rows and _names_media([row[name] for row in rows if row.get(name)]))
     if not media:
         return None
-    options, notes = mapping_of([{name: row[name] for name in row if name not in media} for row in rows])
+    options, notes = guess_row_mapping([{name: row[name] for name in row if name not in media} for row in rows])
     form = options.get("format")
     if form is not None and form.name != "Text":
         return None
@@ -69,7 +69,7 @@ def sniff_media_lines(head: Head) -> Facts | None:
     ids = {} if "id_key" in options and options["id_key"] is None else {"id_key": options.get("id_key", "id")}
     if wrong:
         notes = (*notes, f"{wrong} of the first {len(rows) + wrong} lines are no JSON objects: they will be refused")
-    return Facts({**text, **ids, "media": tuple(media)}, fields_of(rows), notes)
+    return Facts({**text, **ids, "media": tuple(media)}, fields_with_kinds(rows), notes)
 
 
 def _names_media(values: list[Any]) -> bool:

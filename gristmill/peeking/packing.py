@@ -10,7 +10,7 @@ from pathlib import Path
 import zstandard
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.unpacking import bunzip2, gunzip, is_skippable, unxz, unzstd
+from gristmill.lake.rows.unpacking import is_skippable, unpack_bzip2, unpack_gzip, unpack_xz, unpack_zstandard
 
 HEAD = 1 << 20
 """Plain bytes that are looked at."""
@@ -28,17 +28,17 @@ _MAGIC = {
     "zstandard": b"\x28\xb5\x2f\xfd",
 }
 _UNPACK: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
-    "gzip": gunzip,
-    "bzip2": bunzip2,
-    "xz": unxz,
-    "zstandard": unzstd,
+    "gzip": unpack_gzip,
+    "bzip2": unpack_bzip2,
+    "xz": unpack_xz,
+    "zstandard": unpack_zstandard,
 }
 
 
-def packing_of(begin: bytes) -> str:
+def guess_packing(begin: bytes) -> str:
     r"""The packing that a file's first bytes tell; empty if it is plain.
 
-    >>> packing_of(b"\x1f\x8b\x08\x00"), packing_of(b"{}")
+    >>> guess_packing(b"\x1f\x8b\x08\x00"), guess_packing(b"{}")
     ('gzip', '')
     """
     if is_skippable(begin):
@@ -54,7 +54,7 @@ def plain_head(path: Path, most: int = HEAD) -> tuple[bytes, bool]:
         most: largest number of bytes to read.
     """
     with path.open("rb") as file:
-        packing = packing_of(file.read(8))
+        packing = guess_packing(file.read(8))
         file.seek(0)
         if not packing:
             data = file.read(most + 1)
@@ -78,7 +78,7 @@ def unpacking_file(path: Path) -> io.BufferedIOBase:
         path: path of the file.
     """
     with path.open("rb") as file:
-        packing = packing_of(file.read(8))
+        packing = guess_packing(file.read(8))
     if packing == "gzip":
         import gzip  # noqa: PLC0415 - only archives need it
 

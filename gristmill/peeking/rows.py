@@ -47,7 +47,7 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
     Args:
         head: beginning of the file.
     """
-    if head.encoding not in _UTF8 or not head.text.lstrip("\ufeff \t\r\n").startswith(
+    if head.text_encoding not in _UTF8 or not head.text.lstrip("\ufeff \t\r\n").startswith(
         ("{", "//", "#")  # comments, which readers refuse
     ):
         return [], 0
@@ -67,7 +67,7 @@ def json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
 def array_rows(head: Head) -> list[dict[str, Any]]:
     """The first objects of a JSON array; empty if the file is not an array in UTF-8."""
     text = head.text.removeprefix("\ufeff").lstrip()
-    if head.encoding not in _UTF8 or not re.match(r"\[\s*\{", text):
+    if head.text_encoding not in _UTF8 or not re.match(r"\[\s*\{", text):
         return []
     rows: list[dict[str, Any]] = []
     decoder, at = json.JSONDecoder(), 1
@@ -100,7 +100,7 @@ def delimited_rows(head: Head) -> tuple[str, list[dict[str, str]], int]:
         text = text[: text.rfind("\n") + 1]
     best: tuple[str, list[list[str]]] = ("", [])
     for delimiter in _DELIMITERS:
-        rows = _table(text, delimiter, whole=head.whole)
+        rows = _parse_delimited_table(text, delimiter, whole=head.whole)
         if rows and len(rows[0]) > len(best[1][0] if best[1] else ["x"]):
             best = delimiter, rows
     delimiter, rows = best
@@ -110,7 +110,7 @@ def delimited_rows(head: Head) -> tuple[str, list[dict[str, str]], int]:
     return delimiter, fits, len(rows) - 1 - len(fits)
 
 
-def _table(text: str, delimiter: str, *, whole: bool) -> list[list[str]]:
+def _parse_delimited_table(text: str, delimiter: str, *, whole: bool) -> list[list[str]]:
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -133,38 +133,38 @@ def _is_header(row: Sequence[str]) -> bool:
     return plain and len(set(row)) == len(row) and len(named) >= len(row) - 1
 
 
-def fields_of(rows: Iterable[Row]) -> tuple[str, ...]:
+def fields_with_kinds(rows: Iterable[Row]) -> tuple[str, ...]:
     """The fields of some rows with their kinds, in the order in which they are seen; those of objects with dots.
 
-    >>> fields_of([{"id": 1, "meta": {"url": "u"}}])
+    >>> fields_with_kinds([{"id": 1, "meta": {"url": "u"}}])
     ('id: number', 'meta.url: string')
     """
     kinds: dict[str, str] = {}
     for row in rows:
-        for name, value in _flat(row):
+        for name, value in _flatten_row(row):
             if value is not None or name not in kinds:
-                kinds[name] = _kind(value)
+                kinds[name] = _value_kind(value)
     shown = [f"{shorten(name, 60)}: {kind}" for name, kind in kinds.items()]
     more = [f"and {len(shown) - _FIELDS_SHOWN} more"] if len(shown) > _FIELDS_SHOWN else []
     return tuple(shown[:_FIELDS_SHOWN] + more)
 
 
-def _flat(row: Row, below: str = "") -> Iterable[tuple[str, Any]]:
+def _flatten_row(row: Row, below: str = "") -> Iterable[tuple[str, Any]]:
     for name, value in row.items():
         if isinstance(value, dict) and value and not below:
-            yield from _flat(value, f"{name}.")
+            yield from _flatten_row(value, f"{name}.")
         else:
             yield f"{below}{name}", value
 
 
-def _kind(value: Any) -> str:
+def _value_kind(value: Any) -> str:
     if value is None:
         return "null"
     kinds = ((bool, "boolean"), (str, "string"), (int | float, "number"), (list, "list"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "object")
 
 
-def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def guess_row_mapping(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The options of a reader of rows, such as JsonLines: which field has the id, and which the text.
 
     Args:
@@ -175,7 +175,7 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """
     columns: dict[str, list[Any]] = {}
     for row in rows:
-        for name, value in _flat(row):
+        for name, value in _flatten_row(row):
             if value is not None:
                 columns.setdefault(name, []).append(value)
     least = min(len(rows) - 1, _SHARE * len(rows))  # a value may be missing in one row of few
@@ -187,7 +187,7 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
         notes.append("no field has an id for each row: ids are made of file and row number")
     elif options["id_key"].rpartition(".")[2].lower() not in _IDS:
         notes.append(f"the id is a guess: {options['id_key']} differs in each of the first {len(rows)} rows")
-    turns = _turns(full)
+    turns = _turns_column_options(full)
     text = None
     if turns:
         options |= turns
@@ -198,7 +198,7 @@ def mapping_of(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, ...]]:
         elif text != "text":
             options["format"] = Call("gristmill.recipes.row_format", "Text", {"text_key": text})
             notes += _text_notes(text)
-    taken = filter(None, (options["id_key"], text, _column_of(turns)))
+    taken = filter(None, (options["id_key"], text, _turns_column(turns)))
     notes += [
         f"{name} is null, empty or missing in {missing} of the first {len(rows)} rows: they will be refused"
         for name in taken
@@ -220,15 +220,15 @@ def _id_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
     for wanted in _IDS:
         for name, values in columns.items():
             likely = name.rpartition(".")[2].lower() == wanted
-            if likely and _differ(values):
+            if likely and _may_be_ids(values):
                 return name
     for name, values in columns.items():
-        if name.lower().endswith("_id") and not _OTHERS.search(name) and _differ(values):
+        if name.lower().endswith("_id") and not _OTHERS.search(name) and _may_be_ids(values):
             return name
     return None
 
 
-def _differ(values: Sequence[Any]) -> bool:
+def _may_be_ids(values: Sequence[Any]) -> bool:
     """Whether the values may be ids, and each is there once. A few may be empty, as a null in CSV is."""
     given = [value for value in values if value != ""]
     most = given and len(given) >= min(len(values) - 1, _SHARE * len(values))
@@ -248,7 +248,7 @@ def _text_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
     return max(texts, key=lambda name: sum(map(len, texts[name])), default=None)
 
 
-def _turns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _turns_column_options(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The options for a column of turns; empty without one."""
     for name, values in columns.items():
         turns = [turn for value in values if isinstance(value, list) for turn in value]
@@ -265,8 +265,8 @@ def _turns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return {}
 
 
-def _column_of(options: Mapping[str, Any]) -> str | None:
-    """The column of the turns, in the options of _turns(); None without any."""
+def _turns_column(options: Mapping[str, Any]) -> str | None:
+    """The column of the turns, in the options of _turns_column_options(); None without any."""
     if "turns" in options:
         return str(options["turns"].options["column"])
     return str(options["format"].options.get("messages_field", "messages")) if options else None

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from gristmill.peeking.head import Head
-from gristmill.peeking.rows import array_rows, delimited_rows, fields_of, json_rows, mapping_of
+from gristmill.peeking.rows import array_rows, delimited_rows, fields_with_kinds, guess_row_mapping, json_rows
 
 _IRC = re.compile(r"\[?\d{1,2}:\d{2}(:\d{2})?\]?\s*(<[^>\s]+>|\*|-!-)|===")
 _GUTENBERG = re.compile(r"^\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG|^\*END[* ]*THE SMALL PRINT", re.MULTILINE)
@@ -43,37 +43,37 @@ class Facts:
 
 
 @lru_cache(maxsize=8)
-def _rows(head: Head) -> tuple[list[dict[str, Any]], int]:
+def _first_json_rows(head: Head) -> tuple[list[dict[str, Any]], int]:
     return json_rows(head) if not head.archive else ([], 0)
 
 
 def _json_facts(head: Head, options: Mapping[str, Any], notes: tuple[str, ...] = ()) -> Facts:
-    rows, wrong = _rows(head)
+    rows, wrong = _first_json_rows(head)
     if wrong:
         notes = (*notes, f"{wrong} of the first {len(rows) + wrong} lines are no JSON objects: they will be refused")
-    return Facts(options, fields_of(rows), notes)
+    return Facts(options, fields_with_kinds(rows), notes)
 
 
 def sniff_json_lines(head: Head) -> Facts | None:
     """The facts of objects of any form, one on each line; None for another file."""
-    rows, _ = _rows(head)
+    rows, _ = _first_json_rows(head)
     if not rows:
         return None
-    options, notes = mapping_of(rows)
+    options, notes = guess_row_mapping(rows)
     return _json_facts(head, options, notes)
 
 
-def _all(head: Head, **kinds: type | tuple[type, ...]) -> bool:
+def _all_lines_have_keys(head: Head, **kinds: type | tuple[type, ...]) -> bool:
     """Whether all of the first lines are objects with these keys, of these kinds."""
-    rows, _ = _rows(head)
+    rows, _ = _first_json_rows(head)
     return bool(rows) and all(isinstance(row.get(key), kind) for row in rows for key, kind in kinds.items())
 
 
 def sniff_oscar(head: Head) -> Facts | None:
     """The facts of lines of OSCAR 22.01 or 23.01; None for another file. The latter have quality warnings and more."""
-    if not _all(head, content=str, warc_headers=dict, metadata=dict):
+    if not _all_lines_have_keys(head, content=str, warc_headers=dict, metadata=dict):
         return None
-    rows, _ = _rows(head)
+    rows, _ = _first_json_rows(head)
     newer = any({"tlsh", "harmful_pp", "quality_warnings", "categories"} & row["metadata"].keys() for row in rows)
     return _json_facts(head, {"schema": "23.01" if newer else "22.01"})
 
@@ -81,8 +81,8 @@ def sniff_oscar(head: Head) -> Facts | None:
 def sniff_dolma(head: Head, kind: type | tuple[type, ...] = str) -> Facts | None:
     """The facts of documents as Dolma's toolkit writes them, with ids of this kind; None for another file."""
     known = {"id", "text", "source", "added", "created", "metadata", "version", "attributes"}
-    rows, _ = _rows(head)
-    fits = _all(head, id=kind, text=str) and all(
+    rows, _ = _first_json_rows(head)
+    fits = _all_lines_have_keys(head, id=kind, text=str) and all(
         row.keys() <= known and row.keys() & {"source", "added"} for row in rows
     )
     return _json_facts(head, {}) if fits else None
@@ -95,35 +95,43 @@ def sniff_dolma_numbered(head: Head) -> Facts | None:
 
 def sniff_dolma_attributes(head: Head) -> Facts | None:
     """The facts of attributes of Dolma documents, which are labels without texts; None for another file."""
-    if not _all(head, id=(str, int), attributes=dict) or any("text" in row for row in _rows(head)[0]):
+    if not _all_lines_have_keys(head, id=(str, int), attributes=dict) or any(
+        "text" in row for row in _first_json_rows(head)[0]
+    ):
         return None
     return _json_facts(head, {}, ("labels of documents, without texts: adopt the folder that holds both",))
 
 
 def sniff_reply_trees(head: Head) -> Facts | None:
     """The facts of trees of conversations, as OpenAssistant exports them; None for another file."""
-    return _json_facts(head, {}) if _all(head, message_tree_id=str, prompt=dict) else None
+    return _json_facts(head, {}) if _all_lines_have_keys(head, message_tree_id=str, prompt=dict) else None
 
 
 def sniff_marked_turns(head: Head) -> Facts | None:
     """The facts of conversations as strings with marks, in pairs; None for another file."""
-    rows, _ = _rows(head)
-    marked = _all(head, chosen=str, rejected=str) and all("\n\nHuman:" in f"\n\n{row['chosen']}" for row in rows)
+    rows, _ = _first_json_rows(head)
+    marked = _all_lines_have_keys(head, chosen=str, rejected=str) and all(
+        "\n\nHuman:" in f"\n\n{row['chosen']}" for row in rows
+    )
     return _json_facts(head, {"keys": ("chosen", "rejected")}) if marked else None
 
 
 def sniff_redpajama_arxiv(head: Head) -> Facts | None:
     """The facts of LaTeX of arXiv, in RedPajama's form; None for another file."""
-    rows, _ = _rows(head)
-    fits = _all(head, text=str, meta=dict) and all("arxiv_id" in row["meta"] for row in rows)
-    return _json_facts(head, mapping_of(rows)[0]) if fits else None
+    rows, _ = _first_json_rows(head)
+    fits = _all_lines_have_keys(head, text=str, meta=dict) and all("arxiv_id" in row["meta"] for row in rows)
+    return _json_facts(head, guess_row_mapping(rows)[0]) if fits else None
 
 
 def sniff_threads(head: Head) -> Facts | None:
     """The facts of threads of questions and answers, in RedPajama's form; None for another file."""
-    rows, _ = _rows(head)
-    asked = _all(head, text=str) and all(row["text"].startswith("Q: ") for row in rows)
-    return _json_facts(head, mapping_of(rows)[0]) if asked and any("\n\nA: " in row["text"] for row in rows) else None
+    rows, _ = _first_json_rows(head)
+    asked = _all_lines_have_keys(head, text=str) and all(row["text"].startswith("Q: ") for row in rows)
+    return (
+        _json_facts(head, guess_row_mapping(rows)[0])
+        if asked and any("\n\nA: " in row["text"] for row in rows)
+        else None
+    )
 
 
 def sniff_json_array(head: Head) -> Facts | None:
@@ -131,15 +139,15 @@ def sniff_json_array(head: Head) -> Facts | None:
     rows = [] if head.archive else array_rows(head)
     if not rows:
         return None
-    options, notes = mapping_of(rows)
-    return Facts(options, fields_of(rows), notes)
+    options, notes = guess_row_mapping(rows)
+    return Facts(options, fields_with_kinds(rows), notes)
 
 
 def sniff_turns_array(head: Head) -> Facts | None:
     """One JSON array of conversations with turns, such as Taskmaster's."""
     rows = [] if head.archive else array_rows(head)
-    options, notes = mapping_of(rows)
-    return Facts(options, fields_of(rows), notes) if rows and "turns" in options else None
+    options, notes = guess_row_mapping(rows)
+    return Facts(options, fields_with_kinds(rows), notes) if rows and "turns" in options else None
 
 
 def sniff_delimited(head: Head) -> Facts | None:
@@ -147,13 +155,15 @@ def sniff_delimited(head: Head) -> Facts | None:
     delimiter, rows, ragged = delimited_rows(head) if head.text and not head.archive else ("", [], 0)
     if not rows:
         return None
-    options, notes = mapping_of(rows)
+    options, notes = guess_row_mapping(rows)
     if ragged:
         told = f"{ragged} of the first {len(rows) + ragged} rows have another number of fields: they will be refused"
         notes = (*notes, told)
     shown = {"\t": "a tab", ",": "a comma", ";": "a semicolon", "|": "a bar"}[delimiter]
     return Facts(
-        {"delimiter": delimiter, **_encoding(head), **options}, (f"the delimiter is {shown}", *fields_of(rows)), notes
+        {"delimiter": delimiter, **_encoding_option(head), **options},
+        (f"the delimiter is {shown}", *fields_with_kinds(rows)),
+        notes,
     )
 
 
@@ -172,7 +182,7 @@ def sniff_parquet(head: Head) -> Facts | None:
         rows = [] if batch is None else orjson.loads(orjson.dumps(batch.to_pylist(), default=str))
     except (pa.ArrowException, OSError, TypeError) as error:
         return Facts(notes=(f"it cannot be read: {error}",))
-    options, notes = mapping_of(rows)
+    options, notes = guess_row_mapping(rows)
     if binary:
         options |= {"leave_out": binary}
         notes = (*notes, f"{', '.join(binary)}: bytes cannot become a text or metadata; leave_out names them")
@@ -218,7 +228,7 @@ def sniff_warc(head: Head) -> Facts | None:
     return _warc_facts(types) if types else None
 
 
-def root_of(head: Head) -> str:
+def xml_root_element(head: Head) -> str:
     """The root element of an XML file; empty if the file is not XML."""
     text = head.text.removeprefix("\ufeff").lstrip()
     if not text.startswith("<") or head.archive:
@@ -232,7 +242,7 @@ def root_of(head: Head) -> str:
 
 def sniff_mediawiki(head: Head) -> Facts | None:
     """A dump of a wiki."""
-    if root_of(head) != "mediawiki":
+    if xml_root_element(head) != "mediawiki":
         return None
     name = re.search(r"<dbname>([^<]+)", head.text)
     version = re.search(r'version="([^"]+)"', head.text[:2000])
@@ -242,55 +252,55 @@ def sniff_mediawiki(head: Head) -> Facts | None:
 
 def sniff_jats(head: Head) -> Facts | None:
     """An article in JATS."""
-    fits = root_of(head) == "article" and ("JATS" in head.text[:4000] or "article-type" in head.text[:4000])
+    fits = xml_root_element(head) == "article" and ("JATS" in head.text[:4000] or "article-type" in head.text[:4000])
     return Facts() if fits else None
 
 
 def sniff_posts(head: Head) -> Facts | None:
     """The facts of Posts.xml of a Stack Exchange dump; None for another file."""
-    return Facts() if root_of(head) == "posts" and "PostTypeId=" in head.text else None
+    return Facts() if xml_root_element(head) == "posts" and "PostTypeId=" in head.text else None
 
 
 def sniff_html(head: Head) -> Facts | None:
     """A web page."""
-    return Facts() if root_of(head).lower() == "html" else None
+    return Facts() if xml_root_element(head).lower() == "html" else None
 
 
 def sniff_other_xml(head: Head) -> Facts | None:
     """The facts of XML of another kind; None for other files."""
-    root = root_of(head)
+    root = xml_root_element(head)
     declared = head.text.removeprefix("\ufeff").startswith(("<?xml", "<!DOCTYPE"))
     return Facts(notes=(f"XML with the root <{root}>: no reader knows it",)) if root and declared else None
 
 
 def sniff_encoded_json(head: Head) -> Facts | None:
     """The facts of JSON in another encoding than UTF-8; None for another file."""
-    if not _encoding(head) or not _json(head):
+    if not _encoding_option(head) or not _is_json(head):
         return None
-    named = re.sub(r"^(utf-(?:16|32))-(le|be)$", r"\1\2", head.encoding)
+    named = re.sub(r"^(utf-(?:16|32))-(le|be)$", r"\1\2", head.text_encoding)
     mend = f"rewrite it: iconv -f {named} -t utf-8 OLD > NEW"
-    return Facts(notes=(f"JSON in {head.encoding}, as its first bytes look; JSON must be UTF-8; {mend}",))
+    return Facts(notes=(f"JSON in {head.text_encoding}, as its first bytes look; JSON must be UTF-8; {mend}",))
 
 
 def sniff_other_json(head: Head) -> Facts | None:
     """The facts of JSON of which no object could be read; None for another file."""
     note = "JSON of which no whole object is at the beginning: it is too long, too deep, or of one value"
-    return Facts(notes=(note,)) if _json(head) else None
+    return Facts(notes=(note,)) if _is_json(head) else None
 
 
-def _json(head: Head) -> bool:
+def _is_json(head: Head) -> bool:
     return not head.archive and _JSON.match(head.text.removeprefix("\ufeff")) is not None
 
 
-def _share(head: Head, pattern: re.Pattern[str]) -> float:
+def _share_of_matching_lines(head: Head, pattern: re.Pattern[str]) -> float:
     """The share of the first lines with words that begin with a pattern."""
     lines = [line for line in head.text.splitlines()[:400] if line.strip()]
     return sum(bool(pattern.match(line)) for line in lines) / len(lines) if lines else 0.0
 
 
-def _encoding(head: Head) -> dict[str, str]:
+def _encoding_option(head: Head) -> dict[str, str]:
     """The option of a reader of texts that are not UTF-8."""
-    return {} if head.encoding in {"utf-8", "utf-8-sig"} else {"encoding": head.encoding}
+    return {} if head.text_encoding in {"utf-8", "utf-8-sig"} else {"encoding": head.text_encoding}
 
 
 def sniff_gutenberg(head: Head) -> Facts | None:
@@ -301,12 +311,16 @@ def sniff_gutenberg(head: Head) -> Facts | None:
 
 def sniff_irc(head: Head) -> Facts | None:
     """A log of a channel."""
-    return Facts() if _share(head, _IRC) > 0.8 else None
+    return Facts() if _share_of_matching_lines(head, _IRC) > 0.8 else None
 
 
 def sniff_checksums(head: Head) -> Facts | None:
     """The facts of checksums of other files; None for another file."""
-    return Facts(notes=("checksums of other files, no documents",)) if _share(head, _CHECKSUM) == 1 else None
+    return (
+        Facts(notes=("checksums of other files, no documents",))
+        if _share_of_matching_lines(head, _CHECKSUM) == 1
+        else None
+    )
 
 
 def sniff_yaml(head: Head) -> Facts | None:
@@ -314,7 +328,7 @@ def sniff_yaml(head: Head) -> Facts | None:
     named = head.path.name.endswith((".yaml", ".yml"))
     keys = re.search(r"^[\w.-]+:(\s|$)", head.text, re.MULTILINE)
     other = _HEADED.match(head.text) or (not named and _FRONT_MATTER.match(head.text))
-    fits = keys and _share(head, _YAML) > (0.5 if named else 0.98) and not other
+    fits = keys and _share_of_matching_lines(head, _YAML) > (0.5 if named else 0.98) and not other
     return Facts(notes=("a configuration, no documents",)) if fits else None
 
 
@@ -329,14 +343,16 @@ def sniff_headed(head: Head) -> Facts | None:
 def sniff_markdown(head: Head) -> Facts | None:
     """A text in Markdown."""
     heading = re.search(r"^#{1,6} \S", head.text, re.MULTILINE)
-    fits = heading and (_share(head, _MARKDOWN) > 0.2 or head.path.name.lower().endswith((".md", ".markdown")))
+    fits = heading and (
+        _share_of_matching_lines(head, _MARKDOWN) > 0.2 or head.path.name.lower().endswith((".md", ".markdown"))
+    )
     front = {"front_matter": True} if head.text.startswith("---\n") else {}
-    return Facts({**_encoding(head), **front, "title": True}) if fits else None
+    return Facts({**_encoding_option(head), **front, "title": True}) if fits else None
 
 
 def sniff_plain_text(head: Head) -> Facts | None:
     """Any text."""
-    if head.archive or not head.encoding or not head.text.strip():
+    if head.archive or not head.text_encoding or not head.text.strip():
         return None
     lines = len(io.StringIO(head.text).readlines())
-    return Facts(_encoding(head), (f"{lines:,} lines{'' if head.whole else ' or more'}",))
+    return Facts(_encoding_option(head), (f"{lines:,} lines{'' if head.whole else ' or more'}",))

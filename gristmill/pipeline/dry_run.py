@@ -10,7 +10,7 @@ from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.execution.survey import Survey, survey_step
 from gristmill.lake.address import mix_asset, place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
@@ -23,7 +23,7 @@ from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.dedupe.resolution import fingerprinted_snapshots, read_order, why_unresolved
 from gristmill.stages.fingerprints.order import check_order
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.files import training_job
 
@@ -125,7 +125,7 @@ class Prospects:
             named: whether a person asked for it by name, as for tokenizer().
         """
         found = folder_state(self._store, recipe)
-        asset = address_of(recipe)
+        asset = model_address(recipe)
         unused = "" if needed or named else f"no tagger uses it; `gristmill make LAKE {asset}` makes it"
         return self._by_hand(asset, found, list(inputs_of_folder(recipe)), unused, named=named)
 
@@ -216,7 +216,7 @@ class Prospects:
         Returns:
             None if its sources have no snapshots, so that nothing can be in it.
         """
-        names = names_of(address)
+        names = names_in_asset_address(address)
         tokenizer = tokenizer_asset(names["tokenizer"]) if "tokenizer" in names else ""
         if tokenizer and self._state(tokenizer, "") in _STUCK:
             return self._noted(Prospect(address, "", "wait", why=(f"for {tokenizer}",)))

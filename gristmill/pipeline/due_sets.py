@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from gristmill.lake.asset_kinds import ATTRIBUTES, EXPORT, TOKEN_CACHE, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, EXPORT, TOKEN_CACHE, kind_of, names_in_asset_address
 from gristmill.pipeline.dry_run import Prospect
 
 
@@ -23,7 +23,7 @@ class DueSets:
 
     def add(self, prospect: Prospect) -> None:
         """Counts a partition that would be made. A set is new if the lake has no shard of it yet."""
-        kind, names = kind_of(prospect.asset), names_of(prospect.asset)
+        kind, names = kind_of(prospect.asset), names_in_asset_address(prospect.asset)
         if kind is ATTRIBUTES:
             key, parent = ("set", names["set"], "source"), names["source"]
         elif kind is TOKEN_CACHE:
@@ -44,12 +44,12 @@ class DueSets:
     def lines(self) -> list[str]:
         """One line for each set with something to make, such as `set loud-1: 2 sources, 9 snapshots, new`."""
         return [
-            f"{what} {name}: {_counted(len(due.parents), of)}, {_counted(len(due.snapshots), 'snapshot')}"
+            f"{what} {name}: {_counted_noun(len(due.parents), of)}, {_counted_noun(len(due.snapshots), 'snapshot')}"
             + (", new" if due.new else "")
             for (what, name, of), due in self._found.items()
             if due.snapshots
         ]
 
 
-def _counted(number: int, noun: str) -> str:
+def _counted_noun(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

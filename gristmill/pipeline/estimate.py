@@ -16,12 +16,12 @@ import msgspec
 from gristmill.execution.plan import plan_changes, read_state
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import kind_of, ledgers_folder, names_of
+from gristmill.lake.asset_kinds import kind_of, ledgers_folder, names_in_asset_address
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect
-from gristmill.pipeline.targets import addresses_of
+from gristmill.pipeline.targets import addresses_of_assets
 from gristmill.recipes.catalogue import Catalogue
 
 _NOTES = 20
@@ -60,7 +60,7 @@ class Rate:
     length: float = 0.0
     cpu: float = 0.0
 
-    def plus(self, other: "Rate") -> "Rate":
+    def add_rate(self, other: "Rate") -> "Rate":
         """The sum of two."""
         return Rate(
             self.read + other.read, self.written + other.written, self.length + other.length, self.cpu + other.cpu
@@ -102,15 +102,15 @@ class Estimator:
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
         self._store = store
-        self._assets, self._dedupes = list(addresses_of(catalogue)), frozenset(catalogue.dedupes)
+        self._assets, self._dedupes = list(addresses_of_assets(catalogue)), frozenset(catalogue.dedupes)
         self._rates: dict[Kin, Rate] | None = None
         self._lengths: dict[tuple[str, str], float | None] = {}
         self.estimates: dict[str, Estimate] = {}
         """By the name of the kind."""
 
-    def total(self) -> Estimate:
+    def total_estimate(self) -> Estimate:
         """The sum over all kinds."""
-        return reduce(_sum, self.estimates.values(), Estimate("total"))
+        return reduce(_add_estimates, self.estimates.values(), Estimate("total"))
 
     def add(self, step: Step, prospects: Sequence[Prospect]) -> None:
         """Adds those partitions of a step that would be made. Steps that make its inputs must be added before it.
@@ -121,33 +121,33 @@ class Estimator:
         together = 0
         for prospect in prospects:
             if prospect.state in {"make", "follow"}:
-                self._add(step, prospect, first=not together)
+                self._add_prospect(step, prospect, first=not together)
                 together += 1
 
-    def _add(self, step: Step, prospect: Prospect, *, first: bool) -> None:
+    def _add_prospect(self, step: Step, prospect: Prospect, *, first: bool) -> None:
         kind = kind_of(prospect.asset)
         name = kind.name if kind else ""
         old = self.estimates.get(name, Estimate(name))
-        read, replaced = self._work(step, prospect)
-        rate = self._rate(prospect.asset)
+        read, replaced = self._bytes_of_work(step, prospect)
+        rate = self._rate_of_asset(prospect.asset)
         self._lengths[prospect.asset, prospect.snapshot] = None
         if rate is None or read is None:
             known = read if read is not None and first else 0
-            self.estimates[name] = _sum(old, Estimate(name, 1, 1, known, unknown=int(read is None)))
+            self.estimates[name] = _add_estimates(old, Estimate(name, 1, 1, known, unknown=int(read is None)))
             return
         share = read / rate.read
         written = share * rate.written
         self._lengths[prospect.asset, prospect.snapshot] = share * rate.length
         new = written if kind and kind.immutable else written - min(replaced, written)
         added = Estimate(name, 1, 0, read if first else 0, written, new, share * rate.cpu)
-        self.estimates[name] = _sum(old, added)
+        self.estimates[name] = _add_estimates(old, added)
 
-    def _work(self, step: Step, prospect: Prospect) -> tuple[float | None, float]:
+    def _bytes_of_work(self, step: Step, prospect: Prospect) -> tuple[float | None, float]:
         """Bytes that a partition reads, or None if that is not known; and bytes of objects that it replaces."""
         where = place(prospect.asset, prospect.snapshot)
         if prospect.state == "follow":
             head = read_head(self._store, where)
-            return self._after(step), head.totals.get("bytes", 0) if head else 0
+            return self._bytes_after_inputs(step), head.totals.get("bytes", 0) if head else 0
         plan = step.plan(self._store)
         target = next(target for target in plan.targets if target.place == where)
         state = read_state(self._store, where)
@@ -157,45 +157,45 @@ class Estimator:
         replaced = sum(receipt.row.bytes for name, receipt in state.receipts.items() if name in names)
         return sum(item.weight for item in items), replaced
 
-    def _after(self, step: Step) -> float | None:
+    def _bytes_after_inputs(self, step: Step) -> float | None:
         """Bytes that a step reads whose inputs are made first, of those inputs whose bytes its run notes count."""
         kinds = {asset: kind for asset in step.reads if (kind := kind_of(asset))}
         parts = [asset for asset, kind in kinds.items() if kind.immutable]
         read = parts or [asset for asset, kind in kinds.items() if kind.documents]
-        lengths = [self._length(asset, step.snapshot) for asset in read]
+        lengths = [self._uncompressed_bytes(asset, step.snapshot) for asset in read]
         known = [length for length in lengths if length is not None]
         return sum(known) if known and len(known) == len(lengths) else None
 
-    def _length(self, asset: str, snapshot: str) -> float | None:
+    def _uncompressed_bytes(self, asset: str, snapshot: str) -> float | None:
         """Bytes of a partition, uncompressed: those that are written anew, else all of them."""
         if (asset, snapshot) in self._lengths:
             return self._lengths[asset, snapshot]
         head = read_head(self._store, place(asset, snapshot))
         return head.totals.get("length") if head else None
 
-    def _rate(self, asset: str) -> Rate | None:
+    def _rate_of_asset(self, asset: str) -> Rate | None:
         if self._rates is None:
-            self._rates = dict(self._measured())
-        return next((self._rates[kin] for kin in self._kin(asset) if kin in self._rates), None)
+            self._rates = dict(self._measured_rates())
+        return next((self._rates[kin] for kin in self._nearest_kin(asset) if kin in self._rates), None)
 
-    def _kin(self, asset: str) -> list[Kin]:
+    def _nearest_kin(self, asset: str) -> list[Kin]:
         """The nearest kin first: the asset itself, the same set or tokenizer elsewhere, the same kind."""
-        kind, names = kind_of(asset), names_of(asset)
+        kind, names = kind_of(asset), names_in_asset_address(asset)
         name = kind.name if kind else ""
         same = names.get("set") or names.get("tokenizer") or names.get("export")
         alike = "dedupe" if names.get("set") in self._dedupes else ""
         return [(asset,), *([(name, same)] if same else []), (name, "", alike)]
 
-    def _measured(self) -> Mapping[Kin, Rate]:
+    def _measured_rates(self) -> Mapping[Kin, Rate]:
         found: dict[Kin, Rate] = {}
         for asset in self._assets:
             kind = kind_of(asset)
-            for rate in self._notes(asset) if kind and kind.partitioned else ():
-                for kin in self._kin(asset):
-                    found[kin] = found.get(kin, Rate()).plus(rate)
+            for rate in self._rates_in_notes(asset) if kind and kind.is_partitioned else ():
+                for kin in self._nearest_kin(asset):
+                    found[kin] = found.get(kin, Rate()).add_rate(rate)
         return found
 
-    def _notes(self, asset: str) -> Iterator[Rate]:
+    def _rates_in_notes(self, asset: str) -> Iterator[Rate]:
         ledgers = [each for each in list_ledgers(self._store, ledgers_folder(asset)) if each.asset == asset]
         for ledger in sorted(ledgers, key=lambda each: each.snapshot, reverse=True)[:_NOTES]:
             noted = read_run_note(self._store, ledger).about.get("grind", {})
@@ -205,7 +205,7 @@ class Estimator:
                     yield Rate(spent.read, spent.written, spent.length, spent.cpu / spent.assets)
 
 
-def _sum(one: Estimate, other: Estimate) -> Estimate:
+def _add_estimates(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(
         one.kind,
         one.partitions + other.partitions,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import cache_index, ledger_folder, mix_index
-from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_in_asset_address
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
@@ -15,7 +15,7 @@ from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
-from gristmill.stages.mixing.index import Closed, Index, closed_slices, closed_stream, slices_of
+from gristmill.stages.mixing.index import Closed, Index, closed_slices, closed_stream, finished_slice_heads
 
 BYTES_OF_A_TOKEN = 4
 """Bytes of a row of documents that count as a token, where no token cache has counted."""
@@ -64,7 +64,9 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         NoSlice: no slice of the mix is finished.
         DataError: a document or row does not fit the length of a sequence.
     """
-    names = sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)})
+    names = sorted(
+        {names_in_asset_address(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)}
+    )
     if tokenizer is not None:
         if tokenizer not in names:
             raise RecipeError(f"mix {mix.name!r} has no token cache of {tokenizer!r}; {known_names(tokenizer, names)}")
@@ -84,7 +86,7 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
     for each in index.slices:
         estimated[each.stream] = estimated.get(each.stream, 0) + each.totals.get("length", 0) // BYTES_OF_A_TOKEN
     title = f"no token cache yet, estimated at {BYTES_OF_A_TOKEN} bytes a token"
-    title += f", {BEFORE_PACKING}" if mix.packed and mix.sequence_length else ""
+    title += f", {BEFORE_PACKING}" if mix.packed_streams and mix.sequence_length else ""
     yield Expected(title, index, held, estimated, mix.reading(estimated))
 
 
@@ -106,5 +108,5 @@ def index_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str)
         for key, of in streams.items()
     }
     by_stream = {stream.key: known_recipe("source", sources, stream.source, mix.name) for stream in mix.streams}
-    slices = slices_of(store, asset, mix, there)
+    slices = finished_slice_heads(store, asset, mix, there)
     return closed_slices(store, asset, slices, {key: [*heads] for key, heads in slices.items()}, by_stream)

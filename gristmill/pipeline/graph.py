@@ -16,11 +16,11 @@ from gristmill.lake.address import (
     mix_index,
     tokenizer_asset,
 )
-from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.models import folder_of, inputs_of_folder
+from gristmill.pipeline.models import folder_recipe_of_address, inputs_of_folder
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
-from gristmill.pipeline.targets import Targets, addresses_of
+from gristmill.pipeline.targets import Targets, addresses_of_assets
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
@@ -42,30 +42,32 @@ class RecipeGraph:
 
     def __init__(self, catalogue: Catalogue, shelves: tuple[str, ...]) -> None:
         self._catalogue, self._shelves = catalogue, shelves
-        self._source: Mapping[str, str] = dict(catalogue.slices())  # source of each partitioned asset
+        self._source: Mapping[str, str] = dict(catalogue.partitioned_assets())  # source of each partitioned asset
 
     def assets_of_source(self, source: Source) -> Iterator[str]:
         """The assets whose partitions are the snapshots of a source."""
         return (asset for asset, name in self._source.items() if name == source.name)
 
-    def source_of(self, asset: str) -> str:
+    def source_of_asset(self, asset: str) -> str:
         """The name of the source whose snapshots are the partitions of an asset; empty if it has no partitions."""
         return self._source.get(asset, "")
 
     def inputs(self, asset: str) -> tuple[str, ...]:
         """The addresses of the assets from which an asset is made; none for tokenizers, models and labelled sets."""
-        return self._inputs.get(asset, ())
+        return self._inputs_by_asset.get(asset, ())
 
     def target_assets(self, targets: Targets) -> set[str]:
         """The addresses of all assets that the targets ask for."""
-        return {asset for asset in addresses_of(self._catalogue) if targets.asks_for(asset)}
+        return {asset for asset in addresses_of_assets(self._catalogue) if targets.asks_for(asset)}
 
-    def sources_of(self, assets: Iterable[str]) -> list[str]:
+    def sources_of_assets(self, assets: Iterable[str]) -> list[str]:
         """The names of the sources whose snapshots are the partitions of some assets, in the catalogue's order.
 
         An index has no partitions: the assets from which it is made count instead.
         """
-        slices = {each for asset in assets for each in (asset, *(self._inputs[asset] if _closes(asset) else ()))}
+        slices = {
+            each for asset in assets for each in (asset, *(self._inputs_by_asset[asset] if _is_index(asset) else ()))
+        }
         found = {self._source[each] for each in slices if each in self._source}
         return [name for name in self._catalogue.sources if name in found]
 
@@ -83,8 +85,8 @@ class RecipeGraph:
             asset = todo.pop()
             if asset not in found:
                 found.add(asset)
-                todo += self._inputs.get(asset, ())
-                todo += [address for address, _ in self._training(asset, store, targets)]
+                todo += self._inputs_by_asset.get(asset, ())
+                todo += [address for address, _ in self._training_inputs(asset, store, targets)]
         return found
 
     def needed(self, targets: Targets, known: Mapping[str, Sequence[str]], store: Store) -> dict[str, set[str]]:
@@ -95,39 +97,43 @@ class RecipeGraph:
             known: the snapshots of each source, by its name.
             store: the lake, as in with_all_inputs().
         """
-        todo = [node for asset in self.target_assets(targets) for node in self._nodes(asset, targets, known)]
+        todo = [node for asset in self.target_assets(targets) for node in self._target_nodes(asset, targets, known)]
         found: dict[str, set[str]] = {}
         while todo:
             asset, snapshot = todo.pop()
             if snapshot in found.setdefault(asset, set()):
                 continue
             found[asset].add(snapshot)
-            for above in self._inputs.get(asset, ()):  # `above` is an input of the asset
-                todo += self._nodes(above, targets, known) if _closes(asset) else [self._node(above, snapshot)]
-            training = self._training(asset, store, targets)
+            for above in self._inputs_by_asset.get(asset, ()):  # `above` is an input of the asset
+                todo += (
+                    self._target_nodes(above, targets, known)
+                    if _is_index(asset)
+                    else [self._asset_node(above, snapshot)]
+                )
+            training = self._training_inputs(asset, store, targets)
             # training may name a snapshot that the lake does not have: it is left out
             partitions = ((above, key, self._source.get(above)) for above, key in training)
             todo += [(above, key) for above, key, of in partitions if of is None or key in known.get(of, ())]
         return found
 
-    def _node(self, asset: str, snapshot: str) -> Node:
+    def _asset_node(self, asset: str, snapshot: str) -> Node:
         """The asset with the snapshot, or with the empty one if it has no partitions."""
         return (asset, snapshot if asset in self._source else "")
 
-    def _nodes(self, asset: str, targets: Targets, known: Mapping[str, Sequence[str]]) -> list[Node]:
+    def _target_nodes(self, asset: str, targets: Targets, known: Mapping[str, Sequence[str]]) -> list[Node]:
         """An asset's partitions of the snapshots that are asked for."""
         if asset not in self._source:
             return [(asset, "")]
         return [(asset, key) for key in known.get(self._source[asset], ()) if targets.asks_for_snapshot(key)]
 
-    def _training(self, asset: str, store: Store, targets: Targets) -> list[Node]:
+    def _training_inputs(self, asset: str, store: Store, targets: Targets) -> list[Node]:
         """What a tokenizer, model or labelled set is made from; nothing if the lake has it and no target names it."""
         kind = kind_of(asset)
         if kind in {LABELS, MODEL}:
             made = store.head(ledger_of_asset(asset)) is not None and not targets.has_named(asset)
-            recipe = folder_of(self._catalogue, asset)
+            recipe = folder_recipe_of_address(self._catalogue, asset)
             return [] if recipe is None or made else list(inputs_of_folder(recipe))
-        tokenizer = self._catalogue.tokenizers.get(names_of(asset).get("tokenizer", ""))
+        tokenizer = self._catalogue.tokenizers.get(names_in_asset_address(asset).get("tokenizer", ""))
         if tokenizer is None or asset != tokenizer_asset(tokenizer.name) or tokenizer.training is None:
             return []
         if not targets.has_named(asset) and store.head(ledger_path(tokenizer.name)) is not None:
@@ -136,7 +142,7 @@ class RecipeGraph:
         return [(mix_asset(training.mix, stream), key) for stream, keys in training.snapshots.items() for key in keys]
 
     @cached_property
-    def _inputs(self) -> dict[str, tuple[str, ...]]:
+    def _inputs_by_asset(self) -> dict[str, tuple[str, ...]]:
         """What each asset is made from. The steps get an empty snapshot: their inputs are the same for each."""
         found: dict[str, tuple[str, ...]] = {}
         for source in self._catalogue.sources.values():
@@ -146,25 +152,25 @@ class RecipeGraph:
         for dedupe in self._catalogue.dedupes.values():
             found[dedupe.asset] = read_assets(dedupe)
         for mix in self._catalogue.mixes.values():
-            for step in self._steps(mix):
+            for step in self._steps_of_mix(mix):
                 found |= dict.fromkeys(step.makes, step.reads)
             streams = [stream.key for stream in mix.streams]
             found[mix_index(mix.name)] = tuple(mix_asset(mix.name, stream) for stream in streams)
-            for name in (tokenizer.name for tokenizer in self._catalogue.tokenizers_of(mix)):
+            for name in (tokenizer.name for tokenizer in self._catalogue.tokenizers_of_mix(mix)):
                 caches = (cache_asset(mix.name, name, stream) for stream in streams)
                 found[cache_index(mix.name, name)] = (tokenizer_asset(name), *caches)
-            for name in (export.name for export in self._catalogue.exports_of(mix)):
+            for name in (export.name for export in self._catalogue.exports_of_mix(mix)):
                 found[export_index(mix.name, name)] = tuple(export_asset(mix.name, name, each) for each in streams)
         return found
 
-    def _steps(self, mix: Mix) -> Iterator[Step]:
+    def _steps_of_mix(self, mix: Mix) -> Iterator[Step]:
         for stream in mix.streams:
             yield from mix_steps(mix, stream.key, "", self._shelves)
-            yield from cache_steps(self._catalogue.tokenizers_of(mix), mix, stream.key, "", self._shelves)
-            yield from export_steps(self._catalogue.exports_of(mix), mix, stream.key, "", self._shelves)
+            yield from cache_steps(self._catalogue.tokenizers_of_mix(mix), mix, stream.key, "", self._shelves)
+            yield from export_steps(self._catalogue.exports_of_mix(mix), mix, stream.key, "", self._shelves)
 
 
-def _closes(asset: str) -> bool:
+def _is_index(asset: str) -> bool:
     """Whether an asset is an index: it closes the partitions of another kind, and is made from all of them at once."""
     kind = kind_of(asset)
     return kind is not None and kind.closes is not None

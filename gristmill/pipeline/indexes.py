@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gristmill.lake.address import cache_index, export_index, mix_asset, mix_index
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
-from gristmill.stages.mixing.index import index_mix, read_index, slices_of, why_mix_open
+from gristmill.stages.mixing.index import finished_slice_heads, index_mix, read_index, why_mix_open
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MixIndexes:
             DataError: a ledger is wrong.
         """
         before = read_index(store, address)
-        finished = slices_of(store, address, self.mix, self.known)
+        finished = finished_slice_heads(store, address, self.mix, self.known)
         named = {(each.stream, each.snapshot) for each in before.slices} if before else set[tuple[str, str]]()
         return {(mix_asset(self.mix.name, stream), key) for stream, key in named if key not in finished.get(stream, ())}
 
@@ -109,7 +109,7 @@ class MixIndexes:
             return ()
         if self._tokenizer(address):
             reading = cache_reading(store, self.mix, index)
-            return (*reading.shortages, *reading.warnings)
+            return (*reading.shortage_sentences, *reading.warnings)
         rows = dict.fromkeys((each.stream for each in index.slices), 0)
         for each in index.slices:
             rows[each.stream] += each.totals.get("rows", 0)
@@ -117,10 +117,10 @@ class MixIndexes:
 
     def _tokenizer(self, address: str) -> Tokenizer | None:
         """The tokenizer of a cache's index; None for other indexes."""
-        name = names_of(address).get("tokenizer")
+        name = names_in_asset_address(address).get("tokenizer")
         return next((tokenizer for tokenizer in self.tokenizers if tokenizer.name == name), None)
 
     def _export(self, address: str) -> Export | None:
         """The export of an export's index; None for other indexes."""
-        name = names_of(address).get("export")
+        name = names_in_asset_address(address).get("export")
         return next((export for export in self.exports if export.name == name), None)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from gristmill.errors import AtWork, Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.added_checks import added_checks
-from gristmill.execution.checks import Check, warnings_of
+from gristmill.execution.checks import Check, warning_sentences
 from gristmill.execution.claim import Claimant, release_claims
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine, ProgressLine, Say
@@ -103,34 +103,34 @@ class Maker:
             Superseded: another run has taken over what was being made.
             StoreError: the lake does not answer any more. What was made is kept.
         """
-        self._tell()
+        self._tell_known_faults()
         self._note_blocklists()
         for task in self.planner.tasks():
-            prospects = self.planner.survey(task)
+            prospects = self.planner.survey_task(task)
             self.seen += len(prospects)
             match task:
                 case TokenizerTask():
-                    self._tokenizer(task.tokenizer, prospects[0])
+                    self._make_tokenizer(task.tokenizer, prospects[0])
                 case FolderTask():
-                    self._folder(task.recipe, prospects[0])
+                    self._make_model_folder(task.recipe, prospects[0])
                 case IndexTask():
-                    self._index(task, prospects)
+                    self._make_index(task, prospects)
                 case ResolutionTask():
-                    self._resolution(task, prospects[0])
+                    self._make_resolution(task, prospects[0])
                 case _:
-                    yield from self._step(task, prospects)
+                    yield from self._make_step(task, prospects)
         for unmatched in self.planner.unmatched_entries():  # now that all documents are there
             self.say(f"note: {unmatched}")
 
-    def _tell(self) -> None:
+    def _tell_known_faults(self) -> None:
         """Says what is known before anything is made, so that a person may mend it while the others are made."""
         for prospect in self.planner.strays:
             self.say(f"wrong {prospect.asset}: {'; '.join(prospect.why)}")
-            self._left(prospect)
+            self._note_left(prospect)
         for remark in self.planner.remarks:
             self.say(f"note: {remark}")
         for prospect in self.planner.unlisted:
-            self._left(prospect)
+            self._note_left(prospect)
         for prospect in self.planner.foreseen_refusals():
             self.say(f"refused {prospect.asset}: {'; '.join(prospect.why)}")
 
@@ -155,20 +155,20 @@ class Maker:
             kind = next((each for each in (RecipeError, StoreError) if isinstance(first.error, each)), kind)
             raise kind("\n".join(str(each) for each in failures))
 
-    def _step(self, step: Step, prospects: Sequence[Prospect]) -> Iterator[Ledger]:
+    def _make_step(self, step: Step, prospects: Sequence[Prospect]) -> Iterator[Ledger]:
         due = [each for each in prospects if each.state in {"make", "note"}]
         for prospect in prospects:
             if prospect in due:
                 self.say(f"{prospect.asset} ({prospect.snapshot}): {'; '.join(prospect.why)}")
             elif prospect.state not in {"finished", "wrong"}:
-                self._left(prospect)
+                self._note_left(prospect)
         if due:
-            yield from self._make(step, due)
+            yield from self._make_partitions(step, due)
         for prospect in prospects:
             if prospect.state == "wrong":  # a torn table is written again; what else is wrong is an error once more
-                yield from self._make(step, [prospect])
+                yield from self._make_partitions(step, [prospect])
 
-    def _make(self, step: Step, due: Sequence[Prospect]) -> Iterator[Ledger]:
+    def _make_partitions(self, step: Step, due: Sequence[Prospect]) -> Iterator[Ledger]:
         """Makes some partitions of a step. Each is published, unless one of its shards or checks failed."""
         if isinstance(step, TaggingStep):
             assets = {prospect.asset for prospect in due}
@@ -180,30 +180,33 @@ class Maker:
                     make_lake_id(store)  # its file also tells that this folder is a lake
                 planned = plan(step, self.lake, token, by=Claimant.of_this_process(takes_over=self.take_over))
                 self._at_work = tuple(partition.place for partition in planned.partitions)
-                tally = grind(planned, self.engine, self._progress(step))
+                tally = grind(planned, self.engine, self._prefixed_progress(step))
             except GristmillError as error:
                 for prospect in due:
-                    self._failed(prospect, error)
+                    self._note_failure(prospect, error)
                 return
             for warning in tally.warnings:
                 self.say(f"warning: {warning}")
             for prospect in due:
                 try:
-                    ledger = self._publish(step, planned, prospect.asset)
+                    ledger = self._publish_partition(step, planned, prospect.asset)
                     if isinstance(step, ConversionStep) and prospect.asset not in self._noted:
                         self._note_source(place(prospect.asset, prospect.snapshot))
                 except GristmillError as error:
-                    self._failed(prospect, error)
+                    self._note_failure(prospect, error)
                 else:
-                    self._done(prospect)
+                    self._note_made(prospect)
                     yield ledger
         self._at_work = ()
 
-    def _publish(self, step: Step, planned: StoredPlan, asset: str) -> Ledger:
-        more: dict[str, Check] = {VOLUME: self.planner.volume(asset), **added_checks(asset, step.checks(asset))}
+    def _publish_partition(self, step: Step, planned: StoredPlan, asset: str) -> Ledger:
+        more: dict[str, Check] = {
+            VOLUME: self.planner.volume_check_of_asset(asset),
+            **added_checks(asset, step.checks(asset)),
+        }
         assembled = assemble_one(step, planned, asset, {}, more)
         ledger = publish_one(planned, asset, assembled)
-        for warning in warnings_of(assembled.verdicts):
+        for warning in warning_sentences(assembled.verdicts):
             self.say(f"warning: {asset} ({step.snapshot}): {warning}")
         return ledger
 
@@ -223,7 +226,7 @@ class Maker:
         said = [f"{place.asset} ({place.snapshot}): {n} shards are kept" for place, n in counts.items() if n]
         return [f"{self.made} partitions made", *said]
 
-    def _progress(self, step: Step) -> Say:
+    def _prefixed_progress(self, step: Step) -> Say:
         """Takes the lines of progress of a step, and puts the partition in front."""
         where = step.makes[0] if len(step.makes) == 1 else f"{step.makes[0].rpartition('/')[0]}/*"
 
@@ -232,27 +235,27 @@ class Maker:
 
         return say
 
-    def _tokenizer(self, tokenizer: Tokenizer, prospect: Prospect) -> None:
+    def _make_tokenizer(self, tokenizer: Tokenizer, prospect: Prospect) -> None:
         if prospect.state != "make":
             if prospect.state != "finished":
-                self._left(prospect)
+                self._note_left(prospect)
             return
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         try:
             ledger, _ = make_tokenizer(self.lake.store(), tokenizer, self.say)
         except GristmillError as error:
-            self._failed(prospect, error)
+            self._note_failure(prospect, error)
             return
-        self._done(prospect)
+        self._note_made(prospect)
         source = (
             f"trained on {ledger.documents:,} documents" if tokenizer.training else f"imported from {tokenizer.file}"
         )
         self.say(f"made {prospect.asset}: {ledger.vocabulary:,} entries, {source}")
 
-    def _folder(self, recipe: LabelledSet | Model, prospect: Prospect) -> None:
+    def _make_model_folder(self, recipe: LabelledSet | Model, prospect: Prospect) -> None:
         if prospect.state != "make":
             if prospect.state != "finished":
-                self._left(prospect)
+                self._note_left(prospect)
             elif prospect.why:
                 self.say(f"note: {prospect.asset}: {'; '.join(prospect.why)}")
             return
@@ -260,14 +263,14 @@ class Maker:
         try:
             make_folder(self.lake.store(), recipe, self.say)
         except GristmillError as error:
-            self._failed(prospect, error)
+            self._note_failure(prospect, error)
             return
-        self._done(prospect)
+        self._note_made(prospect)
 
-    def _resolution(self, task: ResolutionTask, prospect: Prospect) -> None:
+    def _make_resolution(self, task: ResolutionTask, prospect: Prospect) -> None:
         if prospect.state != "make":
             if prospect.state != "finished":
-                self._left(prospect)
+                self._note_left(prospect)
             return
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         shelves = self.planner.shelves
@@ -277,37 +280,37 @@ class Maker:
                 self.lake, task.dedupe, task.editions, shelves, self.engine, token, self.say, by=claimant
             )
         except GristmillError as error:
-            self._failed(prospect, error)
+            self._note_failure(prospect, error)
             return
-        self._done(prospect)
+        self._note_made(prospect)
         doubtful = why_doubtful(each.counts for each in result.snapshots)
         if doubtful:
             self.say(f"warning: {prospect.asset}: {doubtful}")
 
-    def _index(self, task: IndexTask, prospects: Sequence[Prospect]) -> None:
+    def _make_index(self, task: IndexTask, prospects: Sequence[Prospect]) -> None:
         for prospect in prospects:
             if prospect.state == "make":
                 try:
                     task.indexes.write(self.lake.store(), task.address)
                     warnings = task.indexes.warnings(self.lake.store(), task.address)
                 except GristmillError as error:
-                    self._failed(prospect, error)
+                    self._note_failure(prospect, error)
                     continue
-                self._done(prospect)
+                self._note_made(prospect)
                 self.say(f"{task.address}: written ({'; '.join(prospect.why)})")
                 for warning in warnings:
                     self.say(f"warning: {task.address}: {warning}")
             elif prospect.state != "finished":
-                self._left(prospect)
+                self._note_left(prospect)
 
-    def _done(self, prospect: Prospect) -> None:
+    def _note_made(self, prospect: Prospect) -> None:
         self.made += 1
         self.planner.states.note_made(prospect.asset, prospect.snapshot)
 
-    def _left(self, prospect: Prospect) -> None:
+    def _note_left(self, prospect: Prospect) -> None:
         self.not_made.append(NotMade(prospect, None, named=self.planner.was_named(prospect)))
 
-    def _failed(self, prospect: Prospect, error: GristmillError) -> None:
+    def _note_failure(self, prospect: Prospect, error: GristmillError) -> None:
         """Notes a failure. If the lake itself no longer answers, nothing else can be made.
 
         Nor is it if another run makes the partition: that run makes all that comes after it too.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gristmill.errors import DataError, RecipeError
 from gristmill.extras import why_missing
 from gristmill.lake.address import documents_asset
-from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, kind_of, names_in_asset_address
 from gristmill.lake.ledger.files import changed_fields
 from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.protocol import Store
@@ -15,16 +15,16 @@ from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
 from gristmill.stages.models.labels import brought_file, drawn_inputs, why_due
-from gristmill.stages.models.ledger import FolderLedger, address_of, find_folder
+from gristmill.stages.models.ledger import FolderLedger, find_folder, model_address
 from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
 
 KEPT = "a model that is no draft stays as it is, and so do the sets that it makes: take the next number"
 
 
-def folder_of(catalogue: Catalogue, asset: str) -> LabelledSet | Model | None:
+def folder_recipe_of_address(catalogue: Catalogue, asset: str) -> LabelledSet | Model | None:
     """The recipe of a labelled set or a model, by its address; None if it is on no shelf, or of another kind."""
-    kind, names = kind_of(asset), names_of(asset)
+    kind, names = kind_of(asset), names_in_asset_address(asset)
     if kind is MODEL:
         return catalogue.models.get(names["model"])
     return catalogue.labels.get(names["labels"]) if kind is LABELS else None
@@ -55,7 +55,7 @@ def documents_drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[st
         if key:
             yield above, key
         else:
-            labelled = folder_of(catalogue, above)
+            labelled = folder_recipe_of_address(catalogue, above)
             yield from inputs_of_folder(labelled) if labelled is not None else ()
 
 
@@ -66,7 +66,7 @@ def needed_folders(catalogue: Catalogue) -> set[str]:
     return {
         address
         for recipe in recipes
-        for address in (address_of(recipe), *(each for each, _ in inputs_of_folder(recipe)))
+        for address in (model_address(recipe), *(each for each, _ in inputs_of_folder(recipe)))
     }
 
 
@@ -80,22 +80,22 @@ def folder_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     Raises:
         StoreError: the lake does not answer.
     """
-    asset = address_of(recipe)
+    asset = model_address(recipe)
     try:
         ledger = find_folder(store, asset)
         if ledger is None:
-            return _missing(store, recipe)
+            return _state_without_ledger(store, recipe)
         if is_being_written(store, asset):
             return TokenizerState("missing", (KILLED,))
         lost = next((name for name in ledger.files if store.head(f"{asset}/{name}") is None), None)
         if lost is not None:
             return TokenizerState("wrong", (f"{asset}/{lost}: lost; restore it, or remove {asset}/ and make it again",))
-        return _compared(store, recipe, ledger)
+        return _compare_with_ledger(store, recipe, ledger)
     except DataError as error:
         return TokenizerState("wrong", (str(error),))
 
 
-def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
+def _state_without_ledger(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     if recipe.file is not None:
         try:
             _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_file(store, recipe)
@@ -105,7 +105,7 @@ def _missing(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     return TokenizerState("refused", (why,)) if why else TokenizerState("missing", ("never made",))
 
 
-def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -> TokenizerState:
+def _compare_with_ledger(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -> TokenizerState:
     """Whether the recipe is that of the ledger, and what it was made of is as it was."""
     mend = f"`gristmill make LAKE {ledger.asset}` makes it again"
     changed = changed_fields(ledger.recipe, recipe.recipe)
@@ -117,7 +117,7 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
     if ledger.recipe.draft and not recipe.recipe.draft:
         return TokenizerState("unsealed", (UNSEALED,))
     if isinstance(recipe, Model):
-        newer = _newer(store, recipe, ledger)
+        newer = _changed_inputs_in_words(store, recipe, ledger)
         if newer and recipe.draft:
             return TokenizerState("changed", (f"{newer}; {mend}",))
         return TokenizerState("finished", (f"{newer}; {KEPT}",) if newer else ())
@@ -129,7 +129,7 @@ def _compared(store: Store, recipe: LabelledSet | Model, ledger: FolderLedger) -
     return TokenizerState("finished")
 
 
-def _newer(store: Store, model: Model, ledger: FolderLedger) -> str:
+def _changed_inputs_in_words(store: Store, model: Model, ledger: FolderLedger) -> str:
     """What a model was made of and has changed since, in words; empty: nothing."""
     if model.overlaps is not None:
         other = has_other_documents(store, ledger, model.overlaps)

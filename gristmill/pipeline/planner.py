@@ -7,7 +7,7 @@ from functools import cached_property
 from gristmill.errors import RecipeError, StoreError
 from gristmill.execution.step import Step
 from gristmill.lake.address import documents_asset, place, raw_asset, tokenizer_asset
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect, Prospects
@@ -28,7 +28,7 @@ from gristmill.pipeline.targets import Targets
 from gristmill.pipeline.task_order import OrderedTask, TaskOrder
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, Task, TokenizerTask
 from gristmill.pipeline.tokenizers import tokenizer_state
-from gristmill.pipeline.volume import Volume, source_of, volume_of
+from gristmill.pipeline.volume import Volume, source_of_address, volume_check_of_address
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.moved import moved_snapshots
 from gristmill.raw_data.snapshots import raw_snapshots
@@ -38,7 +38,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.held_out import remark_on
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -80,9 +80,9 @@ class Planner:
         self._known: dict[str, list[str]] = {}
         self._vanished, self._absent = set(vanished), list[str]()
         asked = self._graph.target_assets(self._targets)
-        sources = self._graph.sources_of(asked)
-        for name in self._graph.sources_of(self._graph.with_all_inputs(asked, self._store, self._targets)):
-            self._known[name] = self._snapshots(catalogue.sources[name])
+        sources = self._graph.sources_of_assets(asked)
+        for name in self._graph.sources_of_assets(self._graph.with_all_inputs(asked, self._store, self._targets)):
+            self._known[name] = self._snapshots_of_source(catalogue.sources[name])
         if self._targets == Targets():
             self.remarks += remarks_on_unclaimed(self._store, catalogue)
         self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
@@ -95,7 +95,7 @@ class Planner:
             )
 
     @cached_property
-    def _wanted(self) -> dict[str, set[str]] | None:
+    def _wanted_snapshots(self) -> dict[str, set[str]] | None:
         """The snapshots of each asset that are asked for or needed for that; None: everything."""
         if self._targets == Targets():
             return None
@@ -128,7 +128,7 @@ class Planner:
 
     def foreseen_refusals(self) -> Iterator[Prospect]:
         """The prospects of new assets of which the recipes alone show that they are refused."""
-        for asset, source in self.catalogue.slices():
+        for asset, source in self.catalogue.partitioned_assets():
             new = (key for key in self._known.get(source, ()) if self._is_wanted(asset, key))
             if asset in self._foreseen and any(read_head(self._store, place(asset, key)) is None for key in new):
                 yield Prospect(asset, "", "refused", why=(self._foreseen[asset],))
@@ -138,15 +138,15 @@ class Planner:
             if found and found.state == "refused":
                 yield Prospect(asset, "", "refused", why=found.why)
         for recipe in all_folders(self.catalogue):
-            found = folder_state(self._store, recipe) if self._is_wanted(address_of(recipe)) else None
+            found = folder_state(self._store, recipe) if self._is_wanted(model_address(recipe)) else None
             if found and found.state == "refused":
-                yield Prospect(address_of(recipe), "", "refused", why=found.why)
+                yield Prospect(model_address(recipe), "", "refused", why=found.why)
 
-    def prospects(self) -> Iterator[Prospect]:
+    def survey_all(self) -> Iterator[Prospect]:
         """The prospects: faults of raw data, then the state of each target, and of each of their inputs that is due."""
         yield from (*self.strays, *self.unlisted)
         for task in self.tasks():
-            yield from (each for each in self.survey(task) if self.was_asked_for(each) or each.state != "finished")
+            yield from (each for each in self.survey_task(task) if self.was_asked_for(each) or each.state != "finished")
 
     def was_asked_for(self, prospect: Prospect) -> bool:
         """Whether a partition was asked for, and is not only needed for what was."""
@@ -157,11 +157,11 @@ class Planner:
         """Whether a partition was asked for by its name, or by the name of something that it belongs to."""
         return self._targets.addresses is not None and self.was_asked_for(prospect)
 
-    def volume(self, asset: str) -> Volume:
+    def volume_check_of_asset(self, asset: str) -> Volume:
         """The check that compares a partition of an asset with those of earlier snapshots."""
-        return volume_of(self.catalogue, asset, self._known[source_of(self.catalogue, asset)])
+        return volume_check_of_address(self.catalogue, asset, self._known[source_of_address(self.catalogue, asset)])
 
-    def survey(self, task: Task) -> list[Prospect]:
+    def survey_task(self, task: Task) -> list[Prospect]:
         """The state of each partition of a task now. The tasks before it must be surveyed, and may be done."""
         match task:
             case TokenizerTask():
@@ -181,40 +181,40 @@ class Planner:
 
         Labelled sets, models and resolutions come before the sets that need them.
         """
-        order = TaskOrder(self._steps, self._graph.source_of, self._others())
+        order = TaskOrder(self._wanted_steps, self._graph.source_of_asset, self._wanted_other_tasks())
         for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
                 yield from order.snapshot(source.name, snapshot)
-        yield from order.rest()
-        yield from self._tokenizers()
+        yield from order.remaining_tasks()
+        yield from self._tokenizer_tasks()
         for source in self.catalogue.sources.values():
             for snapshot in self._known.get(source.name, ()):
-                yield from self._tokens(source, snapshot)
+                yield from self._token_and_export_steps(source, snapshot)
         for mix in self.catalogue.mixes.values():
-            yield from self._indexes(mix)
+            yield from self._index_tasks(mix)
 
-    def _others(self) -> dict[str, OrderedTask]:
+    def _wanted_other_tasks(self) -> dict[str, OrderedTask]:
         """The resolutions, models and labelled sets that are wanted, by address, each with what it is made of."""
         found: dict[str, OrderedTask] = {}
         for dedupe in self.catalogue.dedupes.values():
             asset = dedupe.asset
-            reads = [(above, key) for above in self._graph.inputs(asset) for key in self._keys(above)]
-            prints = tuple(node for node in reads if "dedupe" in names_of(node[0]))
+            reads = [(above, key) for above in self._graph.inputs(asset) for key in self._snapshot_keys(above)]
+            prints = tuple(node for node in reads if "dedupe" in names_in_asset_address(node[0]))
             scores = tuple(node for node in reads if node not in prints)
-            resolution = ResolutionTask(dedupe, self.catalogue.editions_of(dedupe), prints, scores)
+            resolution = ResolutionTask(dedupe, self.catalogue.edition_sources_of_dedupe(dedupe), prints, scores)
             found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
         needed = needed_folders(self.catalogue)
         for recipe in all_folders(self.catalogue):
-            asset, reads = address_of(recipe), [*inputs_of_folder(recipe)]
+            asset, reads = model_address(recipe), [*inputs_of_folder(recipe)]
             named = self._targets.has_named(asset)
             found[asset] = OrderedTask(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
             needed |= {above for above, key in reads if named and not key}
         return {asset: entry for asset, entry in found.items() if self._is_wanted(asset)}
 
-    def _keys(self, asset: str) -> Sequence[str]:
-        return self._known.get(self._graph.source_of(asset), ())
+    def _snapshot_keys(self, asset: str) -> Sequence[str]:
+        return self._known.get(self._graph.source_of_asset(asset), ())
 
-    def _snapshots(self, source: Source) -> list[str]:
+    def _snapshots_of_source(self, source: Source) -> list[str]:
         """The keys of the snapshots of a source. If its raw data cannot be listed: those that have a ledger."""
         asset = raw_asset(source.name)
         try:
@@ -236,7 +236,7 @@ class Planner:
             return sorted(made_snapshots(self._store, source))
 
     def _is_wanted(self, asset: str, snapshot: str = "") -> bool:
-        return self._wanted is None or snapshot in self._wanted.get(asset, ())
+        return self._wanted_snapshots is None or snapshot in self._wanted_snapshots.get(asset, ())
 
     def _only_wanted(self, steps: Iterable[Step]) -> Iterator[Step]:
         """The steps without the assets that nobody needs: of a tagging step, some sets may be left."""
@@ -248,41 +248,41 @@ class Planner:
                 taggers = tuple(tagger for tagger, want in zip(step.taggers, wanted, strict=True) if want)
                 yield replace(step, taggers=taggers)
 
-    def _steps(self, name: str, snapshot: str) -> Iterator[Step]:
+    def _wanted_steps(self, name: str, snapshot: str) -> Iterator[Step]:
         """The wanted steps that make the documents of a snapshot, their attribute sets, and the documents of mixes."""
         source, shelves, options = self.catalogue.sources[name], self.shelves, self._lake.options
-        if self._wanted is not None and not any(
-            snapshot in self._wanted.get(a, ()) for a in self._graph.assets_of_source(source)
+        if self._wanted_snapshots is not None and not any(
+            snapshot in self._wanted_snapshots.get(a, ()) for a in self._graph.assets_of_source(source)
         ):
             return
         vanished = f"{name}/{snapshot}" in self._vanished or has_vanished(self._store, source, snapshot)
         steps = source_steps(self.catalogue, source, snapshot, shelves, options, vanished=vanished)
         yield from self._only_wanted(steps)
-        for mix, stream in self._streams(source):
+        for mix, stream in self._streams_of_source(source):
             yield from self._only_wanted(mix_steps(mix, stream.key, snapshot, shelves))
 
-    def _tokens(self, source: Source, snapshot: str) -> Iterator[Step]:
+    def _token_and_export_steps(self, source: Source, snapshot: str) -> Iterator[Step]:
         """The steps that make the token caches of a snapshot, and its exports."""
-        for mix, stream in self._streams(source):
-            tokenizers = self.catalogue.tokenizers_of(mix)
+        for mix, stream in self._streams_of_source(source):
+            tokenizers = self.catalogue.tokenizers_of_mix(mix)
             yield from self._only_wanted(cache_steps(tokenizers, mix, stream.key, snapshot, self.shelves))
-            exports = self.catalogue.exports_of(mix)
+            exports = self.catalogue.exports_of_mix(mix)
             yield from self._only_wanted(export_steps(exports, mix, stream.key, snapshot, self.shelves))
 
-    def _streams(self, source: Source) -> list[tuple[Mix, Stream]]:
+    def _streams_of_source(self, source: Source) -> list[tuple[Mix, Stream]]:
         return [(mix, stream) for mix, stream in self.catalogue.streams() if stream.source == source.name]
 
-    def _tokenizers(self) -> Iterator[TokenizerTask]:
-        used = {t.name for mix in self.catalogue.mixes.values() for t in self.catalogue.tokenizers_of(mix)}
+    def _tokenizer_tasks(self) -> Iterator[TokenizerTask]:
+        used = {t.name for mix in self.catalogue.mixes.values() for t in self.catalogue.tokenizers_of_mix(mix)}
         for tokenizer in self.catalogue.tokenizers.values():
             asset = tokenizer_asset(tokenizer.name)
             if self._is_wanted(asset):
                 named = self._targets.has_named(asset)
                 yield TokenizerTask(tokenizer, tokenizer.name in used, named)
 
-    def _indexes(self, mix: Mix) -> Iterator[IndexTask]:
+    def _index_tasks(self, mix: Mix) -> Iterator[IndexTask]:
         sources = {stream.key: self.catalogue.sources[stream.source] for stream in mix.streams}
         known = {stream: self._known.get(source.name, []) for stream, source in sources.items()}
-        exports = self.catalogue.exports_of(mix)
-        indexes = MixIndexes(mix, self.catalogue.tokenizers_of(mix), sources, known, exports)
+        exports = self.catalogue.exports_of_mix(mix)
+        indexes = MixIndexes(mix, self.catalogue.tokenizers_of_mix(mix), sources, known, exports)
         yield from (IndexTask(indexes, address) for address in indexes.addresses if self._is_wanted(address))

@@ -55,13 +55,13 @@ def source_steps(
         yield from carrying_steps(catalogue, source, version, snapshot, shelves)
         for each in source.adopted_sets(version):
             yield AdoptionStep(source, version, snapshot, shelves, each.name, options or {}, vanished)
-        taggers = catalogue.taggers_of(source, version)
+        taggers = catalogue.taggers_of_version(source, version)
         if taggers:
             yield TaggingStep(source.name, version, snapshot, tuple(taggers), shelves)
-        for dedupe in catalogue.dedupes_of(source, version):
+        for dedupe in catalogue.dedupes_of_version(source, version):
             yield FingerprintStep(dedupe, source.name, snapshot, shelves)
             yield DedupeLabelsStep(dedupe, source.name, snapshot, shelves)
-        for kind, declared in catalogue.rows_of(source, version):
+        for kind, declared in catalogue.rows_recipes_of_version(source, version):
             yield RowsStep(kind, declared, source.name, snapshot, shelves)
 
 
@@ -69,7 +69,7 @@ def carrying_steps(
     catalogue: Catalogue, source: Source, version: str, snapshot: str, shelves: tuple[str, ...]
 ) -> Iterator[CarryingStep]:
     """The steps that carry sets to a version from the version before."""
-    for name, labels in catalogue.carried_of(source, version).items():
+    for name, labels in catalogue.carried_sets_of_version(source, version).items():
         yield CarryingStep(source, version, name, snapshot, labels, shelves)
 
 

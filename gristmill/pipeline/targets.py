@@ -6,10 +6,20 @@ from difflib import get_close_matches
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, KINDS, LABELS, MIX, MODEL, PACKAGED, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import (
+    DOCUMENTS,
+    EXPORT,
+    KINDS,
+    LABELS,
+    MIX,
+    MODEL,
+    PACKAGED,
+    TOKEN_CACHE,
+    names_in_asset_address,
+)
 from gristmill.recipes.catalogue import Catalogue
 
-_OF_A_MIX = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.made_by == MIX.made_by))
+_OF_A_MIX = tuple(dict.fromkeys(kind.top_folder for kind in KINDS if kind.made_by == MIX.made_by))
 """The first folders of the addresses that have the name of a mix in the second place."""
 
 _SHOWN = 6
@@ -63,27 +73,27 @@ def read_targets(catalogue: Catalogue, words: Sequence[str], snapshots: Sequence
     Raises:
         RecipeError: a word means nothing on these shelves, or several things.
     """
-    addresses = tuple(address for word in words for address in _addresses(catalogue, word))
+    addresses = tuple(address for word in words for address in _addresses_of_word(catalogue, word))
     return Targets(addresses if words else None, tuple(snapshots))
 
 
 def means_something(catalogue: Catalogue, word: str) -> bool:
     """Whether a word is a target on these shelves, or several."""
-    return bool(_meanings(catalogue, word.rstrip("/")))
+    return bool(_meanings_of_word(catalogue, word.rstrip("/")))
 
 
-def _addresses(catalogue: Catalogue, word: str) -> tuple[str, ...]:
-    found = _meanings(catalogue, word.rstrip("/"))
+def _addresses_of_word(catalogue: Catalogue, word: str) -> tuple[str, ...]:
+    found = _meanings_of_word(catalogue, word.rstrip("/"))
     if len(found) > 1:
         kinds = " and ".join(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" for kind in found)
-        forms = " or ".join(_form(kind, addresses) for kind, addresses in found.items())
+        forms = " or ".join(_unambiguous_target(kind, addresses) for kind, addresses in found.items())
         raise RecipeError(f"{word!r} is both {kinds}: write {forms}")
     if found:
         return next(iter(found.values()))
-    raise RecipeError(f"{word!r} is on no shelf; {_known(catalogue, word)}")
+    raise RecipeError(f"{word!r} is on no shelf; {_known_names_in_words(catalogue, word)}")
 
 
-def _form(kind: str, addresses: Sequence[str]) -> str:
+def _unambiguous_target(kind: str, addresses: Sequence[str]) -> str:
     """How a person asks for just this meaning of a word: an attribute set by all its addresses."""
     if kind != "attribute set":
         return addresses[0]
@@ -91,23 +101,27 @@ def _form(kind: str, addresses: Sequence[str]) -> str:
     return " ".join(addresses[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _meanings(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
+def _meanings_of_word(catalogue: Catalogue, word: str) -> dict[str, tuple[str, ...]]:
     """The beginnings of addresses that a word means, by the kind of thing that it names."""
     if not word:
         return {}
     found: dict[str, tuple[str, ...]] = {}
     if word in catalogue.sources:
-        found["source"] = (f"{DOCUMENTS.top}{word}",)
-    if word.removeprefix(MIX.top) in catalogue.mixes:
-        found["mix"] = tuple(f"{top}{word.removeprefix(MIX.top)}" for top in _OF_A_MIX)
+        found["source"] = (f"{DOCUMENTS.top_folder}{word}",)
+    if word.removeprefix(MIX.top_folder) in catalogue.mixes:
+        found["mix"] = tuple(f"{top}{word.removeprefix(MIX.top_folder)}" for top in _OF_A_MIX)
     if word in catalogue.exports:
-        found["export"] = tuple(f"{EXPORT.top}{mix}/{word}" for mix in catalogue.exports[word].mixes)
+        found["export"] = tuple(f"{EXPORT.top_folder}{mix}/{word}" for mix in catalogue.exports[word].mixes)
     found |= dict(_by_hand(catalogue, word))
-    found |= {kind.name: (f"{kind.top}{word}",) for kind in PACKAGED if word in catalogue.rows.get(kind.name, {})}
-    if sets := tuple(_sets(catalogue, word)):
+    found |= {
+        kind.name: (f"{kind.top_folder}{word}",) for kind in PACKAGED if word in catalogue.rows.get(kind.name, {})
+    }
+    if sets := tuple(_set_addresses(catalogue, word)):
         found["attribute set"] = sets
-    for top in ("", DOCUMENTS.top, TOKEN_CACHE.top, EXPORT.top) if "/" in word and not found else ():
-        if any(f"{address}/".startswith(f"{top}{word}/") for address in addresses_of(catalogue)):
+    for top in (
+        ("", DOCUMENTS.top_folder, TOKEN_CACHE.top_folder, EXPORT.top_folder) if "/" in word and not found else ()
+    ):
+        if any(f"{address}/".startswith(f"{top}{word}/") for address in addresses_of_assets(catalogue)):
             found[f"address below {top or 'the lake'}"] = (f"{top}{word}",)
     return found
 
@@ -122,14 +136,16 @@ def _by_hand(catalogue: Catalogue, word: str) -> Iterator[tuple[str, tuple[str, 
         yield "labelled set", (LABELS.at(labels=word),)
 
 
-def _sets(catalogue: Catalogue, name: str) -> Iterator[str]:
+def _set_addresses(catalogue: Catalogue, name: str) -> Iterator[str]:
     """The addresses of an attribute set in all sources and versions."""
-    return (address for address, _ in catalogue.slices() if names_of(address).get("set") == name)
+    return (
+        address for address, _ in catalogue.partitioned_assets() if names_in_asset_address(address).get("set") == name
+    )
 
 
-def addresses_of(catalogue: Catalogue) -> Iterator[str]:
+def addresses_of_assets(catalogue: Catalogue) -> Iterator[str]:
     """The address of every asset that is made from recipes."""
-    yield from (address for address, _ in catalogue.slices())
+    yield from (address for address, _ in catalogue.partitioned_assets())
     yield from catalogue.indexes()
     yield from (tokenizer_asset(name) for name in catalogue.tokenizers)
     yield from (LABELS.at(labels=name) for name in catalogue.labels)
@@ -137,7 +153,7 @@ def addresses_of(catalogue: Catalogue) -> Iterator[str]:
     yield from (dedupe.asset for dedupe in catalogue.dedupes.values())
 
 
-def _known(catalogue: Catalogue, word: str) -> str:
+def _known_names_in_words(catalogue: Catalogue, word: str) -> str:
     """What there is, for the message, with the names that are spelt almost alike in front."""
     shelves: dict[str, Iterable[str]] = {
         "sources": catalogue.sources,
@@ -152,7 +168,7 @@ def _known(catalogue: Catalogue, word: str) -> str:
         **catalogue.rows,
     }
     shelves |= {kind: names for kind, names in others.items() if names}
-    every = [*(name for shelf in shelves.values() for name in shelf), *addresses_of(catalogue)]
+    every = [*(name for shelf in shelves.values() for name in shelf), *addresses_of_assets(catalogue)]
     near = get_close_matches(word, every, 3)
     listed = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in shelves.items())
     return f"{listed}; did you mean {' or '.join(near)}?" if near else listed

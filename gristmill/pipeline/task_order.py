@@ -59,42 +59,46 @@ class TaskOrder:
         Raises:
             RecipeError: something is made from itself.
         """
-        for entry in self._of(source, key):
-            yield from self._visit(entry)
+        for entry in self._tasks_of_snapshot(source, key):
+            yield from self._visit_after_inputs(entry)
 
-    def rest(self) -> Iterator[Made]:
+    def remaining_tasks(self) -> Iterator[Made]:
         """The resolutions, labelled sets and models that have not come yet, each after its inputs."""
         for entry in self.others.values():
-            yield from self._visit(entry)
+            yield from self._visit_after_inputs(entry)
 
-    def _visit(self, entry: OrderedTask) -> Iterator[Made]:
+    def _visit_after_inputs(self, entry: OrderedTask) -> Iterator[Made]:
         if entry.state == "passed":
             return
         if entry.state == "at work":
             raise RecipeError(f"{entry.makes[0][0]} is made from itself, by the recipes of what it reads; change one")
         entry.state = "at work"
-        yield from self._inputs(entry)
+        yield from self._visit_inputs(entry)
         joined = [entry]
         for each in entry.beside:  # so that the documents are read once for all of them
             if each.state == "waits" and self._is_free(each):
                 each.state = "at work"  # what needs it cannot be joined: it comes with the others, and not before
                 joined.append(each)
-                yield from self._inputs(each)
+                yield from self._visit_inputs(each)
         for each in joined:
             each.state = "passed"
-        yield entry.task if len(joined) == 1 else _joined([each.task for each in entry.beside if each in joined])
+        yield (
+            entry.task
+            if len(joined) == 1
+            else _join_tagging_parts([each.task for each in entry.beside if each in joined])
+        )
 
-    def _inputs(self, entry: OrderedTask) -> Iterator[Made]:
+    def _visit_inputs(self, entry: OrderedTask) -> Iterator[Made]:
         for node in entry.reads:
-            maker = self._maker(node)
+            maker = self._task_making_node(node)
             if maker is not None:
-                yield from self._visit(maker)
+                yield from self._visit_after_inputs(maker)
 
     def _is_free(self, entry: OrderedTask) -> bool:
         """Whether nothing that an entry is made from is at work."""
         todo, seen = [*entry.reads], set[Node]()
         while todo:
-            maker = self._maker(todo.pop())
+            maker = self._task_making_node(todo.pop())
             if maker is None or maker.state == "passed" or maker.makes[0] in seen:
                 continue
             if maker.state == "at work":
@@ -103,37 +107,37 @@ class TaskOrder:
             todo += maker.reads
         return True
 
-    def _maker(self, node: Node) -> OrderedTask | None:
+    def _task_making_node(self, node: Node) -> OrderedTask | None:
         asset, key = node
         if asset in self.others:
             return self.others[asset]
         source = self.source_of(asset)
         if source:
-            self._of(source, key)
+            self._tasks_of_snapshot(source, key)
         return self._makers.get(node)
 
-    def _of(self, source: str, key: str) -> list[OrderedTask]:
+    def _tasks_of_snapshot(self, source: str, key: str) -> list[OrderedTask]:
         if (source, key) not in self._entries:
-            entries = [entry for step in self.steps(source, key) for entry in self._parts(step)]
+            entries = [entry for step in self.steps(source, key) for entry in self._entries_of_step(step)]
             self._entries[source, key] = entries
             self._makers |= {node: entry for entry in entries for node in entry.makes}
         return self._entries[source, key]
 
-    def _parts(self, step: Step) -> list[OrderedTask]:
+    def _entries_of_step(self, step: Step) -> list[OrderedTask]:
         """The entry of a step. A tagging step has one for its sets without models, and one for each other set."""
         parts = [*step.split_by_inputs()] if isinstance(step, TaggingStep) else [step]
-        entries = [self._entry(part) for part in parts]
+        entries = [self._entry_of_step(part) for part in parts]
         for entry in entries:
             entry.beside = entries
         return entries
 
-    def _entry(self, step: Step) -> OrderedTask:
+    def _entry_of_step(self, step: Step) -> OrderedTask:
         makes = tuple((asset, step.snapshot) for asset in step.makes)
         reads = tuple((asset, step.snapshot if self.source_of(asset) else "") for asset in step.reads)
         return OrderedTask(step, makes, reads)
 
 
-def _joined(parts: Iterable[Made]) -> TaggingStep:
+def _join_tagging_parts(parts: Iterable[Made]) -> TaggingStep:
     """Parts of one tagging step as one step."""
     steps = [part for part in parts if isinstance(part, TaggingStep)]
     return replace(steps[0], taggers=tuple(tagger for step in steps for tagger in step.taggers))

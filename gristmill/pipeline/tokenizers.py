@@ -19,7 +19,7 @@ from gristmill.stages.tokenization.files import (
     read_tokenizer,
     tokenizer_path,
 )
-from gristmill.stages.tokenization.training import recipe_of
+from gristmill.stages.tokenization.training import tokenizer_recipe
 
 UNSEALED = "its recipe is no draft any more: its ledger says so from now on, and its files stay"
 
@@ -53,12 +53,12 @@ def tokenizer_state(store: Store, tokenizer: Tokenizer) -> TokenizerState:
     try:
         recorded, _ = read_tokenizer(store, tokenizer.name)
     except (DataError, StoreError) as error:
-        found = _diagnosed(store, tokenizer, error)
+        found = _diagnose_read_error(store, tokenizer, error)
         return TokenizerState("missing", (KILLED,)) if found.state == "wrong" and _is_left(store, tokenizer) else found
     if _is_left(store, tokenizer):
         return TokenizerState("missing", (KILLED,))
     try:
-        return _compared(store, recorded, tokenizer)
+        return _compare_with_recipe(store, recorded, tokenizer)
     except (DataError, RecipeError) as error:
         return TokenizerState("wrong" if isinstance(error, DataError) else "refused", (str(error),))
 
@@ -67,11 +67,11 @@ def _is_left(store: Store, tokenizer: Tokenizer) -> bool:
     return is_being_written(store, tokenizer_asset(tokenizer.name))
 
 
-def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError) -> TokenizerState:
+def _diagnose_read_error(store: Store, tokenizer: Tokenizer, error: DataError | StoreError) -> TokenizerState:
     """Why a tokenizer cannot be read. A file of it that is not there is no sign that it was never made."""
     file, ledger = tokenizer_path(tokenizer.name), ledger_path(tokenizer.name)
     if store.head(ledger) is None:
-        return _missing(store, tokenizer)
+        return _state_without_ledger(store, tokenizer)
     if store.head(file) is None:
         lost = f"{file}: lost, although {ledger} is there; restore the file, or remove the ledger and make it again"
         return TokenizerState("wrong", (f"{lost}: the same recipe and documents give the same bytes",))
@@ -80,8 +80,8 @@ def _diagnosed(store: Store, tokenizer: Tokenizer, error: DataError | StoreError
     return TokenizerState("wrong", (str(error),))
 
 
-def _compared(store: Store, recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
-    recipe = recipe_of(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
+def _compare_with_recipe(store: Store, recorded: TokenizerLedger, tokenizer: Tokenizer) -> TokenizerState:
+    recipe = tokenizer_recipe(tokenizer, tokenizer.training.snapshots if tokenizer.training else {})
     # A run may choose the snapshots to train on. So they are a change only if the recipe named others before.
     chosen = recorded.declared in (UNSET, recipe.parameters.get("snapshots"))
     changed = [name for name in changed_fields(recorded.recipe, recipe) if name != "snapshots" or not chosen]
@@ -96,7 +96,7 @@ def _compared(store: Store, recorded: TokenizerLedger, tokenizer: Tokenizer) -> 
     return TokenizerState("refused", (f"{words}; it was not made by a draft",))
 
 
-def _missing(store: Store, tokenizer: Tokenizer) -> TokenizerState:
+def _state_without_ledger(store: Store, tokenizer: Tokenizer) -> TokenizerState:
     """The state of a tokenizer without a ledger. Its ledger is written last, so other files may be there."""
     why = "never made"
     if store.head(tokenizer_path(tokenizer.name)) is not None:

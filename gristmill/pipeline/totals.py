@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from gristmill.errors import DataError, escape_controls
 from gristmill.lake.address import Place, cache_index
-from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_in_asset_address
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.expected_tokens import index_now
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.mixing.index import Index, index_path, read_index
-from gristmill.text.natural_order import newest
+from gristmill.text.natural_order import newest_snapshot
 from gristmill.threads import thread_pool
 
 READERS = 16
@@ -79,8 +79,8 @@ def lake_totals(store: Store, catalogue: Catalogue) -> LakeTotals:
     sources = catalogue.sources
     found = LakeTotals({name: Totals() for name in sources})
     documents: dict[str, dict[str, Ledger]] = {name: {} for name in sources}
-    for place, ledger in _heads(store, found.unread):
-        names = names_of(place.asset)
+    for place, ledger in _readable_heads(store, found.unread):
+        names = names_in_asset_address(place.asset)
         found.all.add(place.snapshot, ledger)
         if place.kind is DOCUMENTS and names["source"] in sources:
             if sources[names["source"]].current == names["version"]:
@@ -90,12 +90,12 @@ def lake_totals(store: Store, catalogue: Catalogue) -> LakeTotals:
             cache.add(place.snapshot, ledger)
     for name, ledgers in documents.items():
         filled = [key for key, each in ledgers.items() if each.totals.get("shards")]
-        for key in [newest(filled)] if filled and sources[name].snapshots == "replace" else filled:
+        for key in [newest_snapshot(filled)] if filled and sources[name].snapshots == "replace" else filled:
             found.sources[name].add(key, ledgers[key])
         found.sources[name].snapshots |= set(filled)
     for (mix, tokenizer), cache in found.tokens.items():
         try:
-            index = _index_of(store, catalogue, mix, tokenizer)
+            index = _current_or_future_index(store, catalogue, mix, tokenizer)
         except DataError as error:
             found.unread[index_path(cache_index(mix, tokenizer))] = escape_controls(str(error))
             continue
@@ -104,7 +104,7 @@ def lake_totals(store: Store, catalogue: Catalogue) -> LakeTotals:
     return found
 
 
-def _index_of(store: Store, catalogue: Catalogue, mix: str, tokenizer: str) -> Index | None:
+def _current_or_future_index(store: Store, catalogue: Catalogue, mix: str, tokenizer: str) -> Index | None:
     """The index of a token cache, or as it would be closed now; None if it has none, and its mix is on no shelf."""
     asset = cache_index(mix, tokenizer)
     index = read_index(store, asset)
@@ -113,7 +113,7 @@ def _index_of(store: Store, catalogue: Catalogue, mix: str, tokenizer: str) -> I
     return index
 
 
-def _heads(store: Store, unread: dict[str, str]) -> Iterator[tuple[Place, Ledger]]:
+def _readable_heads(store: Store, unread: dict[str, str]) -> Iterator[tuple[Place, Ledger]]:
     """The heads in the order of their paths. One that cannot be read is told, and does not hide the others."""
 
     def read(place: Place) -> tuple[Place, Ledger | None]:

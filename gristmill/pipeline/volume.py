@@ -17,20 +17,20 @@ from dataclasses import dataclass
 
 from gristmill.drift.comparison import Measure, compare_levels
 from gristmill.drift.history import heads_before, maker_of_shards, nearest_before
-from gristmill.drift.levels import QUANTILES, Levels, Quantiles, levels_of
-from gristmill.drift.words import entries_of, sentence_of, value_in_words
+from gristmill.drift.levels import QUANTILES, Levels, Quantiles, snapshot_levels
+from gristmill.drift.words import plotted_entries, value_in_words, verdict_sentence
 from gristmill.errors import DataError
 from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of, names_in_asset_address
 from gristmill.lake.ledger.counts import sum_counts
-from gristmill.lake.ledger.files import find_ledger, totals_of
+from gristmill.lake.ledger.files import find_ledger, table_totals
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.drift.bounds import NO_BOUNDS, Bounds
 from gristmill.reports.level_plot import Panel, draw_levels
-from gristmill.scores.quantiles import describe_sampled, quantiles_of
+from gristmill.scores.quantiles import describe_sampled, label_quantiles
 
 VOLUME = "volume"
 _DRAWN = 12
@@ -61,7 +61,7 @@ class Volume:
     describes: bool
 
     @property
-    def blocking(self) -> bool:
+    def is_blocking(self) -> bool:
         """Whether it may hold a partition back: its recipe has bounds."""
         return bool(self.bounds.declared)
 
@@ -76,20 +76,20 @@ class Volume:
             return Verdict(VOLUME, passed=True, description="no shards: its raw data have vanished", blocks=False)
         keys = nearest_before(partition.snapshot, self.known, self.accept)
         heads = heads_before(store, partition.asset, keys, maker_of_shards(shards))
-        now = self._now(store, partition, shards)
-        before = [self._before(store, head, scored=bool(now.quantiles)) for head in heads]
+        now = self._current_levels(store, partition, shards)
+        before = [self._earlier_levels(store, head, scored=bool(now.quantiles)) for head in heads]
         measures = compare_levels(now, before, self.bounds)
         snapshots = [head.snapshot for head in heads]
         return Verdict(
             VOLUME,
             passed=not any(each.is_wrong for each in measures),
-            description=sentence_of(measures, snapshots, partition.snapshot, self.source),
-            metadata={**entries_of(measures, snapshots)},
+            description=verdict_sentence(measures, snapshots, partition.snapshot, self.source),
+            metadata={**plotted_entries(measures, snapshots)},
             blocks=any(each.is_blocked for each in measures),
-            picture=_picture(measures, [*snapshots, partition.snapshot]),
+            picture=_levels_picture(measures, [*snapshots, partition.snapshot]),
         )
 
-    def _now(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Levels:
+    def _current_levels(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Levels:
         dropped = sum_counts(shard.dropped for shard in shards)
         quantiles: Mapping[str, Quantiles] = {}
         if partition.kind is ATTRIBUTES and (self.describes or self.bounds.scores):
@@ -98,10 +98,10 @@ class Volume:
             except DataError:
                 if self.bounds.scores:
                     raise
-            quantiles = self._quantiles(store, partition, shards)
-        return levels_of(partition.snapshot, totals_of(shards), dropped, quantiles, marked=self.marked)
+            quantiles = self._score_quantiles(store, partition, shards)
+        return snapshot_levels(partition.snapshot, table_totals(shards), dropped, quantiles, marked=self.marked)
 
-    def _before(self, store: Store, head: Ledger, *, scored: bool) -> Levels:
+    def _earlier_levels(self, store: Store, head: Ledger, *, scored: bool) -> Levels:
         quantiles: Mapping[str, Quantiles] = {}
         if scored:
             partition = place(head.asset, head.snapshot)
@@ -109,24 +109,26 @@ class Volume:
                 found = find_ledger(store, partition)
             except DataError:  # it concerns its own partition alone
                 found = None
-            quantiles = self._described(store, partition, found[1]) if found else {}
-        return levels_of(head.snapshot, head.totals, head.dropped, quantiles, marked=self.marked)
+            quantiles = self._earlier_quantiles(store, partition, found[1]) if found else {}
+        return snapshot_levels(head.snapshot, head.totals, head.dropped, quantiles, marked=self.marked)
 
-    def _described(self, store: Store, partition: Place, shards: Sequence[Shard]) -> dict[str, Quantiles]:
+    def _earlier_quantiles(self, store: Store, partition: Place, shards: Sequence[Shard]) -> dict[str, Quantiles]:
         """The quantiles of a partition before. With bounds of scores, missing columns are written: once for all."""
         try:
             if self.bounds.scores:
                 describe_sampled(store, partition, shards, self.kinds)
         except DataError:
             return {}
-        return self._quantiles(store, partition, shards)
+        return self._score_quantiles(store, partition, shards)
 
-    def _quantiles(self, store: Store, partition: Place, shards: Sequence[Shard]) -> dict[str, Quantiles]:
-        found = quantiles_of(store, partition, shards, QUANTILES, list(self.bounds.scores)) or {}
+    def _score_quantiles(self, store: Store, partition: Place, shards: Sequence[Shard]) -> dict[str, Quantiles]:
+        found = label_quantiles(store, partition, shards, QUANTILES, list(self.bounds.scores)) or {}
         return {label: (low, middle, high) for label, (low, middle, high) in found.items()}
 
 
-def volume_of(catalogue: Catalogue, address: str, known: Sequence[str], *, describes: bool = False) -> Volume:
+def volume_check_of_address(
+    catalogue: Catalogue, address: str, known: Sequence[str], *, describes: bool = False
+) -> Volume:
     """The check of the partitions of an asset.
 
     Args:
@@ -135,14 +137,14 @@ def volume_of(catalogue: Catalogue, address: str, known: Sequence[str], *, descr
         known: the keys of all snapshots of its source.
         describes: whether missing columns of the partition are written, as for Volume.
     """
-    names = names_of(address)
+    names = names_in_asset_address(address)
     dedupe = catalogue.dedupes.get(names["set"]) if kind_of(address) is ATTRIBUTES else None
     tagger = catalogue.taggers.get(names["set"]) if kind_of(address) is ATTRIBUTES else None
     labels = dedupe.labels if dedupe else tagger.labels if tagger else None
-    source = source_of(catalogue, address)
+    source = source_of_address(catalogue, address)
     return Volume(
         source=source,
-        bounds=bounds_of(catalogue, address) or NO_BOUNDS,
+        bounds=bounds_of_recipe(catalogue, address) or NO_BOUNDS,
         accept=catalogue.sources[source].accept,
         marked=dedupe is not None and dedupe.marked == "documents",
         kinds={label.name: label.kind for label in labels} if labels is not None else None,
@@ -151,18 +153,18 @@ def volume_of(catalogue: Catalogue, address: str, known: Sequence[str], *, descr
     )
 
 
-def source_of(catalogue: Catalogue, address: str) -> str:
+def source_of_address(catalogue: Catalogue, address: str) -> str:
     """The name of the source whose snapshots are the partitions of an asset."""
-    names = names_of(address)
+    names = names_in_asset_address(address)
     return names["source"] if "source" in names else catalogue.mixes[names["mix"]].stream(names["stream"]).source
 
 
-def bounds_of(catalogue: Catalogue, address: str) -> Bounds | None:
+def bounds_of_recipe(catalogue: Catalogue, address: str) -> Bounds | None:
     """The bounds of the recipe that makes an asset; None if it has none.
 
     Those of a mix's stream hold for its slices. Of what is made from them, they bound rows, bytes and tokens.
     """
-    kind, names = kind_of(address), names_of(address)
+    kind, names = kind_of(address), names_in_asset_address(address)
     if kind is DOCUMENTS:
         source = catalogue.sources[names["source"]]
         return (source.revision(names["version"]) or source).bounds
@@ -177,15 +179,15 @@ def bounds_of(catalogue: Catalogue, address: str) -> Bounds | None:
     return Bounds(rows=bounds.rows, bytes=bounds.bytes, tokens=bounds.tokens)
 
 
-def _picture(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
+def _levels_picture(measures: Sequence[Measure], snapshots: Sequence[str]) -> str:
     """The drawing of the numbers that people look at first; empty if nothing is before."""
     if len(snapshots) < 2:
         return ""
     ordered = sorted(measures, key=lambda each: (not each.is_wrong, each.kind == "quantile", "50%" not in each.name))
-    return draw_levels([_panel(each) for each in ordered[:_DRAWN]], snapshots)
+    return draw_levels([_panel_of_measure(each) for each in ordered[:_DRAWN]], snapshots)
 
 
-def _panel(measure: Measure) -> Panel:
+def _panel_of_measure(measure: Measure) -> Panel:
     return Panel(
         title=measure.name,
         values=(*measure.before, measure.value),

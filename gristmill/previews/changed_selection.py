@@ -44,7 +44,7 @@ def change_selections(selections: Sequence[AnySelection], where: str, rules: Map
     found: list[AnySelection] = []
     for each in selections:
         try:
-            found.append(_changed(each, where, rules))
+            found.append(_change_rules(each, where, rules))
         except RecipeError as error:
             if len(selections) == 1:
                 raise
@@ -54,14 +54,14 @@ def change_selections(selections: Sequence[AnySelection], where: str, rules: Map
     return found
 
 
-def _changed(selection: AnySelection, where: str, rules: Mapping[str, str]) -> AnySelection:
+def _change_rules(selection: AnySelection, where: str, rules: Mapping[str, str]) -> AnySelection:
     more = (Rule(WHERE, where, "asked for on the command line"),) if where else ()
     return replace(
         selection,
-        include=(*(_with(rule, rules) for rule in selection.include), *more),
-        exclude=tuple(_with(rule, rules) for rule in selection.exclude),
+        include=(*(_with_changed_rule(rule, rules) for rule in selection.include), *more),
+        exclude=tuple(_with_changed_rule(rule, rules) for rule in selection.exclude),
     )
 
 
-def _with(rule: Rule, rules: Mapping[str, str]) -> Rule:
+def _with_changed_rule(rule: Rule, rules: Mapping[str, str]) -> Rule:
     return replace(rule, where=rules.get(rule.name, rule.where))

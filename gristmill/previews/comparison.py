@@ -60,8 +60,8 @@ class _KeptRows:
     def count(self, counted: _StreamCount, others: Any, part: Part, examples: int) -> None:
         every = np.ones(len(self.rows), np.bool_)
         alone = every if others is None else ~pc.is_in(self.keys, value_set=others).to_numpy(zero_copy_only=False)
-        counted.kept = counted.kept.plus(self.sizes.amount(every))
-        counted.alone = counted.alone.plus(self.sizes.amount(alone))
+        counted.kept = counted.kept.add_amount(self.sizes.amount_of_rows(every))
+        counted.alone = counted.alone.add_amount(self.sizes.amount_of_rows(alone))
         _, snapshot, shard = part
         rows = self.rows[alone]
         numbers = drawn_numbers(snapshot, shard, rows)
@@ -91,15 +91,15 @@ def compare_mixes(
         StoreError: the lake does not answer, or is being rebuilt.
     """
     counts = [[_StreamCount(opened) for opened in side] for side in (ours, others)]
-    parts = sorted({part for side in (ours, others) for opened in side for part in _parts(opened)})
+    parts = sorted({part for side in (ours, others) for opened in side for part in _parts_of_streams(opened)})
     for part in parts:
-        kept = [[_kept(each.opened, part) for each in side] for side in counts]
-        keys = [_joined([rows.keys for rows in side if rows is not None]) for side in kept]
+        kept = [[_kept_rows_of_part(each.opened, part) for each in side] for side in counts]
+        keys = [_join_keys([rows.keys for rows in side if rows is not None]) for side in kept]
         for side, rows, other in ((counts[0], kept[0], keys[1]), (counts[1], kept[1], keys[0])):
             for counted, found in zip(side, rows, strict=True):
                 if found is not None:
                     found.count(counted, other, part, examples)
-    first, second = ([_difference(store, each) for each in side] for side in counts)
+    first, second = ([_stream_difference(store, each) for each in side] for side in counts)
     return first, second
 
 
@@ -112,7 +112,7 @@ def lines_of_differences(name: str, differences: Sequence[StreamDifference]) -> 
     """
     yield f"only {name} keeps:"
     for each in differences:
-        tokens = each.ratio.tokens_of(each.alone)
+        tokens = each.ratio.estimate_tokens(each.alone)
         yield (
             f"  {each.title}: {each.alone.documents:,} of {each.kept.documents:,} documents,"
             f" {each.alone.bytes:,} bytes, {tokens:,} tokens"
@@ -122,21 +122,21 @@ def lines_of_differences(name: str, differences: Sequence[StreamDifference]) -> 
             yield f"      | {mark_excerpt(row.excerpt, row.marks)}"
 
 
-def _parts(opened: OpenedStream) -> Iterator[Part]:
+def _parts_of_streams(opened: OpenedStream) -> Iterator[Part]:
     for each in opened.slices:
         for shard in each.shards:
             yield each.step.source, each.step.snapshot, shard.name
 
 
-def _kept(opened: OpenedStream, part: Part) -> _KeptRows | None:
+def _kept_rows_of_part(opened: OpenedStream, part: Part) -> _KeptRows | None:
     source, snapshot, name = part
     for each in opened.slices:
         if (each.step.source, each.step.snapshot) == (source, snapshot) and any(s.name == name for s in each.shards):
-            return _kept_of(each, name)
+            return _kept_rows_of_preview(each, name)
     return None
 
 
-def _kept_of(preview: SlicePreview, name: str) -> _KeptRows:
+def _kept_rows_of_preview(preview: SlicePreview, name: str) -> _KeptRows:
     shard = next(each for each in preview.shards if each.name == name)
     keys, lengths, characters, rows = [], [], [], []
     for judged in preview.judged_batches(shard):
@@ -150,16 +150,16 @@ def _kept_of(preview: SlicePreview, name: str) -> _KeptRows:
         rows.append(chosen + judged.batch.first)
     empty = np.zeros(0, np.int64)
     sizes = RowSizes(np.concatenate([empty, *lengths]), np.concatenate([empty, *characters]))
-    return _KeptRows(_joined(keys) if keys else pa.array([], pa.string()), sizes, np.concatenate([empty, *rows]))
+    return _KeptRows(_join_keys(keys) if keys else pa.array([], pa.string()), sizes, np.concatenate([empty, *rows]))
 
 
-def _joined(keys: Sequence[Any]) -> Any:
+def _join_keys(keys: Sequence[Any]) -> Any:
     """Keys as one array; None without any."""
     arrays = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in keys]
     return pa.concat_arrays(arrays) if arrays else None
 
 
-def _difference(store: Store, counted: _StreamCount) -> StreamDifference:
+def _stream_difference(store: Store, counted: _StreamCount) -> StreamDifference:
     opened = counted.opened
     rows = tuple(shown_rows(store, opened.slices, {KEPT: counted.examples}, ()))
     return StreamDifference(opened.title, counted.kept, counted.alone, opened.ratio, rows)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from gristmill.lake.address import cache_index
-from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_in_asset_address
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.mix_preview import StreamPreview
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading, Sequences
-from gristmill.stages.mixing.index import inputs_of, read_index
+from gristmill.stages.mixing.index import read_index, slices_as_inputs
 from gristmill.stages.packing.sequences import planned_sequences
 
 
@@ -39,25 +39,27 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
         title += f" without the share of {mix.validation:g} that is held out"
     if mix.sequence_length is None:
         return title, mix.reading(tokens)
-    for name in sorted({names_of(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)}):
-        sequences = _filled(store, mix, name, tokens)
+    for name in sorted(
+        {names_in_asset_address(asset)["tokenizer"] for asset in list_assets(store, TOKEN_CACHE, mix=mix.name)}
+    ):
+        sequences = _fill_sequences(store, mix, name, tokens)
         if sequences is not None:
             return f"{title}, sequences as full as in {cache_index(mix.name, name)}", mix.reading(tokens, sequences)
-    return f"{title}, {BEFORE_PACKING}" if mix.packed else title, mix.reading(tokens)
+    return f"{title}, {BEFORE_PACKING}" if mix.packed_streams else title, mix.reading(tokens)
 
 
 def _train_tokens(mix: Mix, preview: StreamPreview) -> int:
     """The tokens of what is kept and not held out. By a key, that is counted: few keys may have most documents."""
-    kept = preview.ratio.tokens_of(preview.tally.kept)
+    kept = preview.ratio.estimate_tokens(preview.tally.kept)
     if mix.validation_key:
-        return kept - preview.ratio.tokens_of(preview.tally.held)
+        return kept - preview.ratio.estimate_tokens(preview.tally.held)
     return round(kept * (1 - mix.validation))
 
 
-def _filled(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -> dict[str, Sequences] | None:
+def _fill_sequences(store: Store, mix: Mix, tokenizer: str, tokens: Mapping[str, int]) -> dict[str, Sequences] | None:
     """The sequences of these tokens, filled as in a token cache; None if its plans do not tell how full they are."""
     index = read_index(store, cache_index(mix.name, tokenizer))
-    planned = planned_sequences(store, mix, tokenizer, inputs_of(index)) if index else None
+    planned = planned_sequences(store, mix, tokenizer, slices_as_inputs(index)) if index else None
     if index is None or planned is None:
         return None
     counted = dict.fromkeys(planned, 0)

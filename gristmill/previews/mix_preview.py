@@ -11,11 +11,11 @@ from gristmill.previews.row_batches import Kinds, NeededBytes
 from gristmill.previews.slice_preview import SlicePreview
 from gristmill.previews.tally import Amount, ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
-from gristmill.recipes.selection import Selection, label_of, set_of
+from gristmill.recipes.selection import Selection, label_of_column, set_of_column
 from gristmill.recipes.source import Source
-from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
+from gristmill.scores.excerpts import document_at, excerpt_around_spans, spans_at
 from gristmill.stages.mixing.step import MixingStep
-from gristmill.text.natural_order import newest
+from gristmill.text.natural_order import newest_snapshot
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class StreamPreview:
     ratio: TokenRatio
     rows: tuple[ShownRow, ...]
 
-    def tokens_of(self, amount: Amount) -> int:
+    def estimate_tokens(self, amount: Amount) -> int:
         """The estimate of tokens for some documents.
 
         Where the mix writes other lines than it reads, bytes that are read say nothing of tokens: then documents have
@@ -67,11 +67,11 @@ class StreamPreview:
         """
         kept = self.tally.kept
         if amount == kept or not self._by_kept:
-            return self.ratio.tokens_of(amount)
-        return round(amount.characters * self.ratio.tokens_of(kept) / kept.characters)
+            return self.ratio.estimate_tokens(amount)
+        return round(amount.characters * self.ratio.estimate_tokens(kept) / kept.characters)
 
     @property
-    def estimate(self) -> str:
+    def estimate_in_words(self) -> str:
         """The way in which tokens are estimated, in words."""
         return f"{self.ratio}; others by their characters, as those that are kept" if self._by_kept else f"{self.ratio}"
 
@@ -138,7 +138,7 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     """
     tally = SliceTally()
     for each in opened.slices:
-        tally = tally.plus(each.tally_rows(examples), examples)
+        tally = tally.add_tally(each.tally_rows(examples), examples)
     first = opened.slices[0]
     reasons = (*first.reasons, *sorted(tally.dropped.keys() - set(first.reasons)))  # edits have reasons of their own
     snapshots = tuple(each.step.snapshot for each in opened.slices)
@@ -157,7 +157,7 @@ def previewed_snapshots(store: Store, source: Source, version: str, *, every: bo
     """
     asset = documents_asset(source.name, version)
     found = sorted(each.snapshot for each in list_ledgers(store, ledger_folder(asset)) if each.asset == asset)
-    return [newest(found)] if found and source.snapshots == "replace" and not every else found
+    return [newest_snapshot(found)] if found and source.snapshots == "replace" and not every else found
 
 
 def shown_rows(
@@ -183,18 +183,20 @@ def shown_rows(
             document = document_at(store, part.step.documents, held, row)
             if document.pair in blocked:
                 continue
-            spans = _spans(store, part, part.step.documents, shard, row)
-            excerpt, first, others = excerpt_of(document.text, spans)
+            spans = _spans_of_columns(store, part, part.step.documents, shard, row)
+            excerpt, first, others = excerpt_around_spans(document.text, spans)
             marks = tuple(sorted([*([first] if first else []), *others]))
             yield ShownRow(reason, f"{snapshot} {shard} row {row}", document.pair[1], excerpt, marks)
 
 
-def _spans(store: Store, part: SlicePreview, documents: Place, shard: str, row: int) -> list[tuple[int, int, float]]:
+def _spans_of_columns(
+    store: Store, part: SlicePreview, documents: Place, shard: str, row: int
+) -> list[tuple[int, int, float]]:
     """The spans of all columns that read spans, sorted."""
     found: list[tuple[int, int, float]] = []
     for column in part.step.selection.read_columns:
         if column.type == "spans":
-            name = set_of(column)
+            name = set_of_column(column)
             beside = part.attribute_shards(shard)[name]
-            found += spans_at(store, attributes_beside(documents, name), beside, row, label_of(column))
+            found += spans_at(store, attributes_beside(documents, name), beside, row, label_of_column(column))
     return sorted(span for span in found if span[0] < span[1])

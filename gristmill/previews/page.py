@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gristmill.errors import escape_controls
 from gristmill.previews.mix_preview import StreamPreview
-from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.previews.retention import retention_curve, rule_thresholds
 from gristmill.previews.words import HEADS, overlapping_rules, table_rows
 from gristmill.reports.retention_plot import draw_retention
 from gristmill.scores.page import STYLE, marked_html
@@ -22,41 +22,41 @@ def preview_page(title: str, previews: Sequence[StreamPreview]) -> str:
     return "".join([
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{_plain(title)}</title><style>{STYLE}</style></head><body><h1>{_plain(title)}</h1>",
+        f"<title>{_escape_html(title)}</title><style>{STYLE}</style></head><body><h1>{_escape_html(title)}</h1>",
         "<p>What a build would keep and drop. Each document counts for the first reason that drops it.</p>",
-        *(_stream(each) for each in previews),
+        *(_stream_section(each) for each in previews),
         "</body></html>\n",
     ])  # fmt: skip
 
 
-def _stream(preview: StreamPreview) -> str:
+def _stream_section(preview: StreamPreview) -> str:
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     because = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
-    body = "".join(_row(each.cells, because.get(each.reason, "")) for each in table_rows(preview))
+    body = "".join(_condition_row(each.cells, because.get(each.reason, "")) for each in table_rows(preview))
     pairs = "".join(
-        f"<tr><td>{_plain(a)}</td><td>{_plain(b)}</td><td class=n>{count:,}</td></tr>"
+        f"<tr><td>{_escape_html(a)}</td><td>{_escape_html(b)}</td><td class=n>{count:,}</td></tr>"
         for a, b, count in overlapping_rules(preview)
     )
     return "".join([
-        f"<section><h2>{_plain(preview.title)} ({_plain(', '.join(preview.snapshots))})</h2>",
+        f"<section><h2>{_escape_html(preview.title)} ({_escape_html(', '.join(preview.snapshots))})</h2>",
         f'<div class="wide"><table><tr>{heads}<th>condition</th></tr>{body}</table></div>',
-        f'<p class="faint">Tokens: {_plain(preview.estimate)}.</p>',
-        *_plots(preview),
+        f'<p class="faint">Tokens: {_escape_html(preview.estimate_in_words)}.</p>',
+        *_retention_plots(preview),
         f"<h3>Documents that two rules drop</h3><table>{pairs}</table>" if pairs else "",
-        *_examples(preview),
+        *_example_section(preview),
         "</section>",
     ])  # fmt: skip
 
 
-def _row(cells: Sequence[str], condition: str) -> str:
+def _condition_row(cells: Sequence[str], condition: str) -> str:
     name, *numbers = cells
     inner = "".join(f"<td class=n>{cell}</td>" for cell in numbers)
-    return f"<tr><td>{_plain(name)}</td>{inner}<td class=t><code>{_plain(condition)}</code></td></tr>"
+    return f"<tr><td>{_escape_html(name)}</td>{inner}<td class=t><code>{_escape_html(condition)}</code></td></tr>"
 
 
 def retention_plots(preview: StreamPreview) -> dict[str, str]:
     """The retention curve of each score as SVG, by the name of its column."""
-    thresholds = thresholds_of(preview.selection)
+    thresholds = rule_thresholds(preview.selection)
     drawn: dict[str, str] = {}
     for name, curve in sorted(preview.tally.curves.items()):
         if curve.rows.total:
@@ -65,26 +65,26 @@ def retention_plots(preview: StreamPreview) -> dict[str, str]:
             ]
             legend = f"documents at or above: all {curve.rows.total:,}; dashed: the {curve.kept.total:,} that are kept"
             missing = f"; {curve.missing:,} have no value" if curve.missing else ""
-            points = curve_of(curve.rows), curve_of(curve.kept)
+            points = retention_curve(curve.rows), retention_curve(curve.kept)
             drawn[name] = draw_retention(*points, today, escape_controls(name), legend + missing)
     return drawn
 
 
-def _plots(preview: StreamPreview) -> list[str]:
+def _retention_plots(preview: StreamPreview) -> list[str]:
     return [f"<div>{plot}</div>" for plot in retention_plots(preview).values()]
 
 
-def _examples(preview: StreamPreview) -> list[str]:
+def _example_section(preview: StreamPreview) -> list[str]:
     parts: list[str] = []
     for reason, rows in groupby(preview.rows, lambda row: row.reason):
         lines = "".join(
             f"<tr><td class=t>{marked_html(row.excerpt, row.marks)}<br>"
-            f'<span class="faint">{_plain(f"{row.where}  {row.id}")}</span></td></tr>'
+            f'<span class="faint">{_escape_html(f"{row.where}  {row.id}")}</span></td></tr>'
             for row in rows
         )
-        parts.append(f"<h3>{_plain(f'Dropped by {reason}' if reason else 'Kept')}</h3><table>{lines}</table>")
+        parts.append(f"<h3>{_escape_html(f'Dropped by {reason}' if reason else 'Kept')}</h3><table>{lines}</table>")
     return parts
 
 
-def _plain(text: str) -> str:
+def _escape_html(text: str) -> str:
     return escape(escape_controls(text))

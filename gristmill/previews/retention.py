@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.sql.rule_sql import open_sandbox
 from gristmill.recipes.sql.rule_tree import column_comparisons
-from gristmill.scores.sketch import Sketch, floor_of
+from gristmill.scores.sketch import Sketch, bucket_lower_edge
 
 POINTS = 60
 """Points of a curve, at most."""
@@ -27,7 +27,7 @@ class RuleThreshold(NamedTuple):
     number: float
 
 
-def thresholds_of(selection: Selection) -> list[RuleThreshold]:
+def rule_thresholds(selection: Selection) -> list[RuleThreshold]:
     """The thresholds of rules: the constants that they compare a column with (see `comparisons`).
 
     Args:
@@ -36,7 +36,7 @@ def thresholds_of(selection: Selection) -> list[RuleThreshold]:
     >>> from gristmill.recipes.rules import Rule, score
     >>> rule = Rule("long", "words >= 80 AND 0.5 > share", "short texts say little")
     >>> columns = (score("length-1__words", "words"), score("quality-1__share", "share"))
-    >>> [tuple(each) for each in thresholds_of(Selection(columns=columns, include=(rule,)))]
+    >>> [tuple(each) for each in rule_thresholds(Selection(columns=columns, include=(rule,)))]
     [('long', 'words', '>=', 80.0), ('long', 'share', '<', 0.5)]
     """
     with open_sandbox() as connection:
@@ -47,7 +47,7 @@ def thresholds_of(selection: Selection) -> list[RuleThreshold]:
         ]
 
 
-def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
+def retention_curve(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
     """The share of numbers that are a threshold or more, at some thresholds.
 
     Args:
@@ -58,7 +58,7 @@ def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
         (threshold, share) in ascending order of thresholds; empty without numbers.
 
     >>> import numpy as np
-    >>> curve_of(Sketch.from_numbers(np.array([-1.0, 2.0, 2.0, 4.0]), floored=True))
+    >>> retention_curve(Sketch.from_numbers(np.array([-1.0, 2.0, 2.0, 4.0]), floored=True))
     [(-1.0, 1.0), (2.0, 0.75), (4.0, 0.25)]
     """
     total = sketch.total
@@ -66,7 +66,7 @@ def curve_of(sketch: Sketch, points: int = POINTS) -> list[tuple[float, float]]:
     below = last = 0
     for number, (key, count) in enumerate(sketch.counts.items(), start=1):
         if not found or below - last >= total / points or number == len(sketch.counts):
-            found.append((floor_of(key), (total - below) / total))
+            found.append((bucket_lower_edge(key), (total - below) / total))
             last = below
         below += count
     return found

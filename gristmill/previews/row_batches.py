@@ -21,10 +21,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.mixture.held_out import KEY_NAME
 from gristmill.recipes.rules import Column
-from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
+from gristmill.recipes.selection import Selection, is_attribute, label_of_column, set_of_column
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
 from gristmill.scores.described import has_kinds
-from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of, make_document_columns
+from gristmill.scores.document_columns import DocumentColumnsHead, Field, column_of_field, make_document_columns
 from gristmill.scores.label_columns import LIST, WHOLE_TEXT, ColumnsHead, make_columns
 from gristmill.stages.mixing.columns.column_reader import origin_value
 from gristmill.stages.mixing.filtered_block import FilteredBlock
@@ -97,9 +97,9 @@ class RowReader:
         self._columns = selection.read_columns
         held_out = [column for column in self._columns if column.name == KEY_NAME]
         self._ruled = (*selection.columns, *held_out)
-        self._fields = _fields(self._columns)
+        self._fields = _fields_of_columns(self._columns)
         self._lists = {
-            name: {label_of(c) for c in self._columns if c.type == "spans" and set_of(c) == name}
+            name: {label_of_column(c) for c in self._columns if c.type == "spans" and set_of_column(c) == name}
             for name in selection.sets
         }
         drawn = keyed or selection.blocklists or selection.rate < 1 or held_out
@@ -119,7 +119,7 @@ class RowReader:
             shard: the documents.
             sets: its shard of each set.
         """
-        missing = 0 if self._opened(shard) else shard.bytes
+        missing = 0 if self._open_columns_file(shard) else shard.bytes
         text = shard.bytes + sum(each.bytes for each in sets.values())
         if self._of_text:
             return NeededBytes(missing, text)
@@ -141,21 +141,21 @@ class RowReader:
             DataError: a row is wrong, a set does not match, or a value does not have the declared type.
             StoreError: a shard is not the one that its ledger names, or the lake does not answer.
         """
-        file = self._opened(shard) or self._made(shard)
+        file = self._open_columns_file(shard) or self._make_columns_file(shard)
         read = {} if self._of_text else sets
         labels = {name: self._opened_set(name, row) or self._made_set(name, row) for name, row in read.items()}
         places = file.table(self._places)
         if self._of_text or self._must_read({name: each.head for name, each in labels.items()}):
             yield from self._as_built_batches(shard, sets, places, counts)
             return
-        values = self._values(file, labels, places, counts)
+        values = self._column_values(file, labels, places, counts)
         for first in range(0, shard.rows, BATCH):
-            yield _batch(first, values.slice(first, BATCH), places.slice(first, BATCH))
+            yield _row_batch(first, values.slice(first, BATCH), places.slice(first, BATCH))
 
     def _must_read(self, labels: Mapping[str, ColumnsHead]) -> bool:
         """Whether the columns of sets cannot say what the build would."""
         for column in filter(is_attribute, self._columns):
-            head, label = labels.get(set_of(column)), label_of(column)
+            head, label = labels.get(set_of_column(column)), label_of_column(column)
             if head is None:
                 continue
             if label not in head.kinds and head.left_out:  # of a shard with very many labels the file has some
@@ -164,7 +164,7 @@ class RowReader:
                 return True
         return False
 
-    def _values(
+    def _column_values(
         self,
         file: ColumnsFile[DocumentColumnsHead],
         labels: Mapping[str, ColumnsFile[ColumnsHead]],
@@ -172,8 +172,8 @@ class RowReader:
         counts: dict[str, int],
     ) -> Any:
         rows = places.num_rows
-        fields = file.table([column_of(*field) for field in self._fields])
-        sets = {name: each.table(self._of_set(name, each.head)) for name, each in labels.items()}
+        fields = file.table([column_of_field(*field) for field in self._fields])
+        sets = {name: each.table(self._columns_of_set(name, each.head)) for name, each in labels.items()}
         arrays = []
         for column in self._columns:
             if column.is_origin:
@@ -182,24 +182,26 @@ class RowReader:
                 counts[f"{ABSENT}{column.name}"] = 0 if value else rows
                 continue
             if not is_attribute(column):
-                name = column_of(column.path, column.type)
+                name = column_of_field(column.path, column.type)
                 arrays.append(fields.column(name))
                 counts[f"{ABSENT}{column.name}"] = file.head.absent.get(name, 0)
                 continue
-            found = _stored(column, labels[set_of(column)].head)
+            found = _stored_column(column, labels[set_of_column(column)].head)
             if found is None:
                 counts[f"{ABSENT}{column.name}"] = rows
                 arrays.append(pa.nulls(rows, pa.float64() if column.type == "score" else LIST))
             else:
-                stored = sets[set_of(column)].column(found)
-                arrays.append(stored if column.type == "score" else _ended(stored, places.column("characters")))
+                stored = sets[set_of_column(column)].column(found)
+                arrays.append(
+                    stored if column.type == "score" else _end_spans_at_text(stored, places.column("characters"))
+                )
         every = pa.table(arrays, names=[column.name for column in self._columns])
         return every.select([column.name for column in self._ruled])
 
-    def _of_set(self, name: str, head: ColumnsHead) -> list[str]:
+    def _columns_of_set(self, name: str, head: ColumnsHead) -> list[str]:
         """The columns of a set's file that are read; one at least, so that the table has rows."""
-        mine = [column for column in self._columns if is_attribute(column) and set_of(column) == name]
-        return sorted({found for column in mine if (found := _stored(column, head))}) or ["row"]
+        mine = [column for column in self._columns if is_attribute(column) and set_of_column(column) == name]
+        return sorted({found for column in mine if (found := _stored_column(column, head))}) or ["row"]
 
     def _as_built_batches(
         self, shard: Shard, sets: Mapping[str, Shard], places: Any, counts: dict[str, int]
@@ -213,9 +215,9 @@ class RowReader:
                 raise MalformedRow(path, block.first + error.row, str(error), mend) from error
             values = pa.table(arrays, names=[column.name for column in self._ruled])
             built = block if self._changed else None
-            yield _batch(block.first, values, places.slice(block.first, len(block.pairs)), built)
+            yield _row_batch(block.first, values, places.slice(block.first, len(block.pairs)), built)
 
-    def _opened(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
+    def _open_columns_file(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead] | None:
         """The columns of a shard, if they have all fields that are wanted."""
         file = open_document_columns(self._store, self._documents, shard)
         return file if file and set(self._fields) <= set(file.head.fields) else None
@@ -226,7 +228,7 @@ class RowReader:
             return None
         return file if self._lists[name] & set(file.head.kinds) <= set(file.head.lists) else None
 
-    def _made(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead]:
+    def _make_columns_file(self, shard: Shard) -> ColumnsFile[DocumentColumnsHead]:
         """Makes the columns of a shard. Fields that other selections have asked for are kept, if they still can be."""
         before = open_document_columns(self._store, self._documents, shard)
         held = set(before.head.fields) if before else set()
@@ -236,8 +238,8 @@ class RowReader:
             if not held:
                 raise
             make_document_columns(self._store, self._documents, shard, self._fields)
-        made = self._opened(shard)
-        return made or self._lost(shard)
+        made = self._open_columns_file(shard)
+        return made or self._raise_lost_columns(shard)
 
     def _made_set(self, name: str, shard: Shard) -> ColumnsFile[ColumnsHead]:
         partition = attributes_beside(self._documents, name)
@@ -245,26 +247,26 @@ class RowReader:
         lists = self._lists[name] | set(before.head.lists if before else ())
         make_columns(self._store, partition, shard, self._kinds.get(name), lists=lists)
         made = self._opened_set(name, shard)
-        return made or self._lost(shard)
+        return made or self._raise_lost_columns(shard)
 
-    def _lost(self, shard: Shard) -> NoReturn:
+    def _raise_lost_columns(self, shard: Shard) -> NoReturn:
         raise StoreError(f"{self._documents.asset}: shard {shard.name}: others write its columns too; try again")
 
 
-def _batch(first: int, values: Any, places: Any, built: FilteredBlock | None = None) -> RowBatch:
+def _row_batch(first: int, values: Any, places: Any, built: FilteredBlock | None = None) -> RowBatch:
     """A batch; the key is apart from the columns of rules."""
     if KEY_NAME not in values.column_names:
         return RowBatch(first, values, places, built)
     return RowBatch(first, values.drop_columns([KEY_NAME]), places, built, values.column(KEY_NAME))
 
 
-def _fields(columns: Sequence[Column]) -> list[Field]:
+def _fields_of_columns(columns: Sequence[Column]) -> list[Field]:
     return sorted({(c.path, c.type) for c in columns if not is_attribute(c) and not c.is_origin and c.path != "text"})
 
 
-def _stored(column: Column, head: ColumnsHead) -> str | None:
+def _stored_column(column: Column, head: ColumnsHead) -> str | None:
     """The column of a set's file that has the values of a declared column; None if no row has the label."""
-    kind = head.kinds.get(label_of(column))
+    kind = head.kinds.get(label_of_column(column))
     if kind is None:
         return None
     if column.type == "spans":
@@ -272,7 +274,7 @@ def _stored(column: Column, head: ColumnsHead) -> str | None:
     return column.path if kind == "score" else f"{column.path}__score"
 
 
-def _ended(lists: Any, characters: Any) -> Any:
+def _end_spans_at_text(lists: Any, characters: Any) -> Any:
     """Lists of spans, in which bare numbers end where the text ends."""
     import pyarrow.compute as pc  # noqa: PLC0415 - a twentieth of the time in which Dagster loads the definitions
 

@@ -12,7 +12,7 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowReader
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
@@ -76,8 +76,8 @@ class SlicePreview:
         _, self.shards = read_ledger(store, step.documents)
         self._sets: dict[str, dict[str, Shard]] = {}
         for name in self._selection.sets:
-            self._sets[name] = {row.name: row for row in read_ledger(store, step.attributes(name))[1]}
-            check_aligned(self.shards, self._sets[name], step.attributes(name))
+            self._sets[name] = {row.name: row for row in read_ledger(store, step.attribute_set_place(name))[1]}
+            check_aligned(self.shards, self._sets[name], step.attribute_set_place(name))
         self._rules = [rule.name for rule in (*self._selection.include, *self._selection.exclude)]
         self._verdicts = RuleVerdicts(self._selection) if self._rules else None
         self._blocklists: list[Blocklist] = [read_blocklist(store, name) for name in sorted(self._selection.blocklists)]
@@ -117,8 +117,8 @@ class SlicePreview:
         """
         total = SliceTally()
         with thread_pool(AT_ONCE) as pool:
-            for tally in pool.map(lambda shard: self._shard(shard, examples), self.shards):
-                total = total.plus(tally, examples)
+            for tally in pool.map(lambda shard: self._tally_shard(shard, examples), self.shards):
+                total = total.add_tally(tally, examples)
         return total
 
     def judged_batches(self, shard: Shard) -> Iterator[JudgedBatch]:
@@ -130,15 +130,15 @@ class SlicePreview:
         """
         counts: dict[str, int] = {}
         for batch in self._reader.batches(shard, self.attribute_shards(shard.name), counts):
-            yield self._judged(batch, shard.name)
+            yield self._judge_batch(batch, shard.name)
         self._absence.check(shard, counts, self.attribute_shards(shard.name))
 
-    def _judged(self, batch: RowBatch, shard: str) -> JudgedBatch:
+    def _judge_batch(self, batch: RowBatch, shard: str) -> JudgedBatch:
         """Blocklists decide first, then rules, then the rate: see RowFilter."""
         rows = batch.places.num_rows
         decisions = np.zeros(rows, np.int64)
         for number, blocklist in enumerate(self._blocklists, start=1):
-            decisions[_listed(batch.places, blocklist) & (decisions == 0)] = number
+            decisions[_blocklisted_rows(batch.places, blocklist) & (decisions == 0)] = number
         free = decisions == 0
         drops: Bits = np.zeros((0, rows), np.bool_)
         if self._verdicts:
@@ -155,54 +155,56 @@ class SlicePreview:
         if self._selection.rate < 1:
             left = np.flatnonzero(decisions == 0)
             seed, rate = self._selection.seed, self._selection.rate
-            pairs = _pairs(batch.places, left)
-            out = [at for at, pair in zip(left.tolist(), pairs, strict=True) if fraction(pair, seed) >= rate]
+            pairs = _row_pairs(batch.places, left)
+            out = [at for at, pair in zip(left.tolist(), pairs, strict=True) if draw_fraction(pair, seed) >= rate]
             decisions[out] = len(self.reasons)
         return JudgedBatch(batch, decisions, self.reasons, drops, free)
 
-    def _shard(self, shard: Shard, examples: int) -> SliceTally:
+    def _tally_shard(self, shard: Shard, examples: int) -> SliceTally:
         """The tally of a shard. Some of its batches are judged at the same time."""
         total = SliceTally()
         counts: dict[str, int] = {}
         waiting: deque[Future[SliceTally]] = deque()
         with thread_pool(AT_ONCE) as pool:
             for batch in self._reader.batches(shard, self.attribute_shards(shard.name), counts):
-                waiting.append(pool.submit(self._tallied, batch, shard.name, examples))
+                waiting.append(pool.submit(self._tally_batch, batch, shard.name, examples))
                 if len(waiting) > AT_ONCE:
-                    total = total.plus(waiting.popleft().result(), examples)
+                    total = total.add_tally(waiting.popleft().result(), examples)
             for each in waiting:
-                total = total.plus(each.result(), examples)
+                total = total.add_tally(each.result(), examples)
         self._absence.check(shard, counts, self.attribute_shards(shard.name))
         return total
 
-    def _tallied(self, batch: RowBatch, shard: str, examples: int) -> SliceTally:
-        return self._counted(self._judged(batch, shard), shard, examples)
+    def _tally_batch(self, batch: RowBatch, shard: str, examples: int) -> SliceTally:
+        return self._count_judged_batch(self._judge_batch(batch, shard), shard, examples)
 
-    def _counted(self, judged: JudgedBatch, shard: str, examples: int) -> SliceTally:
+    def _count_judged_batch(self, judged: JudgedBatch, shard: str, examples: int) -> SliceTally:
         batch, decisions = judged.batch, judged.decisions
         places = batch.places
         sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
         after = after_edits(batch)
-        tally = SliceTally(sizes.amount(np.ones(len(decisions), np.bool_)), after.amount(decisions == 0))
-        tally.held = after.amount(self._held(batch, decisions))
+        tally = SliceTally(
+            sizes.amount_of_rows(np.ones(len(decisions), np.bool_)), after.amount_of_rows(decisions == 0)
+        )
+        tally.held = after.amount_of_rows(self._held_out_rows(batch, decisions))
         for number in np.unique(decisions[decisions > 0]).tolist():
-            tally.dropped[judged.reasons[number - 1]] = sizes.amount(decisions == number)
+            tally.dropped[judged.reasons[number - 1]] = sizes.amount_of_rows(decisions == number)
         count_rules(tally, self._rules, judged.drops, judged.free, sizes)
         for column in self._selection.columns:
             if column.type in _NUMBERS:
-                tally.curves[column.name] = _curve(batch.values.column(column.name), decisions == 0)
-        tally.examples = _examples(
+                tally.curves[column.name] = _score_curve(batch.values.column(column.name), decisions == 0)
+        tally.examples = _draw_example_rows(
             decisions, [KEPT, *judged.reasons], (self.step.snapshot, shard, batch.first), examples
         )
         return tally
 
-    def _held(self, batch: RowBatch, decisions: NDArray[np.int64]) -> Bits:
+    def _held_out_rows(self, batch: RowBatch, decisions: NDArray[np.int64]) -> Bits:
         """Which kept rows the mix holds out by its key."""
         found: Bits = np.zeros(len(decisions), np.bool_)
         if self._selection.held_out:
             kept = np.flatnonzero(decisions == 0)
             flags = HeldOutFlags(self._selection.held_out)
-            flags.add_rows(batch.keys.take(kept).to_pylist(), _pairs(batch.places, kept))
+            flags.add_rows(batch.keys.take(kept).to_pylist(), _row_pairs(batch.places, kept))
             found[kept] = flags.array
         return found
 
@@ -219,13 +221,13 @@ def after_edits(batch: RowBatch) -> RowSizes:
     return RowSizes(lengths, characters)
 
 
-def _pairs(places: Any, rows: NDArray[np.int64]) -> list[Pair]:
+def _row_pairs(places: Any, rows: NDArray[np.int64]) -> list[Pair]:
     """(source, id) of some rows."""
     chosen = places.select(["source", "id"]).take(rows)
     return list(zip(chosen.column("source").to_pylist(), chosen.column("id").to_pylist(), strict=True))
 
 
-def _listed(places: Any, blocklist: Blocklist) -> Bits:
+def _blocklisted_rows(places: Any, blocklist: Blocklist) -> Bits:
     """Which rows a blocklist names."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
     import pyarrow.compute as pc  # noqa: PLC0415 - takes 0.4 s to import
@@ -237,7 +239,7 @@ def _listed(places: Any, blocklist: Blocklist) -> Bits:
     return found
 
 
-def _curve(values: Any, kept: Bits) -> ScoreCurve:
+def _score_curve(values: Any, kept: Bits) -> ScoreCurve:
     import pyarrow.compute as pc  # noqa: PLC0415 - takes 0.4 s to import
 
     numbers = pc.fill_null(values, 0).to_numpy().astype(np.float64, copy=False)
@@ -247,7 +249,7 @@ def _curve(values: Any, kept: Bits) -> ScoreCurve:
     return ScoreCurve.from_numbers(numbers[there], kept[there], values.null_count)
 
 
-def _examples(
+def _draw_example_rows(
     decisions: NDArray[np.int64], reasons: Sequence[str], begin: tuple[str, str, int], most: int
 ) -> dict[str, list[ExampleRow]]:
     """Rows of each reason, drawn by a hash of snapshot, shard and number; `begin` has those of the first row."""

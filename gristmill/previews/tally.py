@@ -23,7 +23,7 @@ class Amount(NamedTuple):
     bytes: int = 0
     characters: int = 0
 
-    def plus(self, other: "Amount") -> "Amount":
+    def add_amount(self, other: "Amount") -> "Amount":
         """The sum of two amounts."""
         return Amount(*(a + b for a, b in zip(self, other, strict=True)))
 
@@ -42,7 +42,7 @@ class RowSizes(NamedTuple):
     bytes: NDArray[np.int64]
     characters: NDArray[np.int64]
 
-    def amount(self, chosen: Bits) -> Amount:
+    def amount_of_rows(self, chosen: Bits) -> Amount:
         """The amount of some rows.
 
         Args:
@@ -86,7 +86,7 @@ class ScoreCurve(NamedTuple):
             Sketch.from_numbers(numbers, floored=True), Sketch.from_numbers(numbers[kept], floored=True), missing
         )
 
-    def plus(self, other: "ScoreCurve") -> "ScoreCurve":
+    def add_curve(self, other: "ScoreCurve") -> "ScoreCurve":
         """The numbers of both."""
         return ScoreCurve(
             Sketch.sum([self.rows, other.rows]), Sketch.sum([self.kept, other.kept]), self.missing + other.missing
@@ -119,7 +119,7 @@ class SliceTally:
     examples: dict[str, list[ExampleRow]] = field(default_factory=dict)
     held: Amount = NOTHING
 
-    def plus(self, other: "SliceTally", most: int) -> "SliceTally":
+    def add_tally(self, other: "SliceTally", most: int) -> "SliceTally":
         """The counts of both.
 
         Args:
@@ -131,23 +131,23 @@ class SliceTally:
             for reason in self.examples | other.examples
         }
         return SliceTally(
-            self.rows.plus(other.rows),
-            self.kept.plus(other.kept),
-            _sums(self.dropped, other.dropped),
-            _sums(self.judged, other.judged),
-            _sums(self.alone, other.alone),
+            self.rows.add_amount(other.rows),
+            self.kept.add_amount(other.kept),
+            _sum_amounts(self.dropped, other.dropped),
+            _sum_amounts(self.judged, other.judged),
+            _sum_amounts(self.alone, other.alone),
             {pair: self.both.get(pair, 0) + other.both.get(pair, 0) for pair in self.both | other.both},
             {
-                name: self.curves.get(name, ScoreCurve()).plus(other.curves.get(name, ScoreCurve()))
+                name: self.curves.get(name, ScoreCurve()).add_curve(other.curves.get(name, ScoreCurve()))
                 for name in self.curves | other.curves
             },
             examples,
-            self.held.plus(other.held),
+            self.held.add_amount(other.held),
         )
 
 
-def _sums(one: dict[str, Amount], other: dict[str, Amount]) -> dict[str, Amount]:
-    return {name: one.get(name, Amount()).plus(other.get(name, Amount())) for name in one | other}
+def _sum_amounts(one: dict[str, Amount], other: dict[str, Amount]) -> dict[str, Amount]:
+    return {name: one.get(name, Amount()).add_amount(other.get(name, Amount())) for name in one | other}
 
 
 def count_rules(tally: SliceTally, names: Sequence[str], drops: Bits, free: Bits, sizes: RowSizes) -> None:
@@ -163,8 +163,8 @@ def count_rules(tally: SliceTally, names: Sequence[str], drops: Bits, free: Bits
     drops = drops & free
     once = drops.sum(axis=0) == 1
     for number, name in enumerate(names):
-        tally.judged[name] = tally.judged.get(name, Amount()).plus(sizes.amount(drops[number]))
-        tally.alone[name] = tally.alone.get(name, Amount()).plus(sizes.amount(drops[number] & once))
+        tally.judged[name] = tally.judged.get(name, Amount()).add_amount(sizes.amount_of_rows(drops[number]))
+        tally.alone[name] = tally.alone.get(name, Amount()).add_amount(sizes.amount_of_rows(drops[number] & once))
     several = drops[:, ~once & drops.any(axis=0)].astype(np.float32)  # exact below 2**24 rows of a batch
     together = (several @ several.T).astype(np.int64)
     for a, b in zip(*np.nonzero(np.triu(together, 1)), strict=True):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gristmill.errors import shorten
 from gristmill.lake.asset_kinds import MIX
 from gristmill.previews.mix_preview import StreamPreview
-from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.previews.retention import retention_curve, rule_thresholds
 from gristmill.previews.tally import NOTHING, Amount
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.reports.score_plot import exact_number
@@ -50,7 +50,7 @@ def table_rows(preview: StreamPreview) -> list[ReasonRow]:
 
     def row(name: str, amount: Amount, alone: Amount | None = None) -> ReasonRow:
         share = amount.documents / tally.rows.documents if tally.rows.documents else 0.0
-        tokens = preview.tokens_of(amount)
+        tokens = preview.estimate_tokens(amount)
         return ReasonRow(name, amount.documents, share, amount.bytes, tokens, alone and alone.documents)
 
     dropped = [row(each, tally.dropped.get(each, NOTHING), tally.alone.get(each)) for each in preview.reasons]
@@ -63,19 +63,19 @@ def overlapping_rules(preview: StreamPreview) -> list[tuple[str, str, int]]:
     return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))[:MOST_PAIRS]
 
 
-def lines_of(preview: StreamPreview) -> Iterator[str]:
+def preview_lines(preview: StreamPreview) -> Iterator[str]:
     """The lines that the command shows about a stream."""
     yield f"{preview.title} ({', '.join(preview.snapshots)})"
-    yield from _aligned([HEADS, *(each.cells for each in table_rows(preview))])
-    yield f"  tokens: {preview.estimate}"
+    yield from _align_columns([HEADS, *(each.cells for each in table_rows(preview))])
+    yield f"  tokens: {preview.estimate_in_words}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"
     if keeps_nothing(preview):
         yield "  no document is kept: the index of the mix will fail; correct the rules, or leave the stream out"
-    thresholds = thresholds_of(preview.selection)
+    thresholds = rule_thresholds(preview.selection)
     for name, curve in sorted(preview.tally.curves.items()):
         if curve.rows.total:
-            points = ", ".join(f"{exact_number(at)}: {share:.0%}" for at, share in curve_of(curve.rows, 8))
+            points = ", ".join(f"{exact_number(at)}: {share:.0%}" for at, share in retention_curve(curve.rows, 8))
             today = "".join(
                 f"; {each.rule}: {each.order} {each.number:g}" for each in thresholds if each.column == name
             )
@@ -91,7 +91,7 @@ def lines_of(preview: StreamPreview) -> Iterator[str]:
 def keeps_nothing(preview: StreamPreview) -> bool:
     """Whether a stream of a mix has documents and keeps none, not only because of blocklists."""
     dropped = [reason for reason in preview.tally.dropped if not reason.startswith(BLOCKED.format(""))]
-    return bool(dropped) and not preview.tally.kept.documents and preview.title.startswith(MIX.top)
+    return bool(dropped) and not preview.tally.kept.documents and preview.title.startswith(MIX.top_folder)
 
 
 def mark_excerpt(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:
@@ -107,7 +107,7 @@ def mark_excerpt(excerpt: str, marks: Sequence[tuple[int, int]]) -> str:
     return shorten(" ".join("".join([*parts, excerpt[at:]]).split()), _EXCERPT)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(len(row[number]) for row in rows) for number in range(len(rows[0]))]
     for first, *others in rows:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))]

@@ -61,10 +61,10 @@ def run_query(
     with (
         tempfile.TemporaryDirectory(prefix="gristmill-sql-") as folder,
         closing(tables),
-        closing(_connection(folder, memory, threads)) as connection,
+        closing(_locked_duckdb_connection(folder, memory, threads)) as connection,
     ):
         read: list[LakeTable] = []
-        with _told(read):
+        with _translate_duckdb_errors(read):
             _check_select(connection, sql)
             for name in sorted(named_tables(connection, sql)):
                 read.append(tables.open(name))
@@ -72,10 +72,10 @@ def run_query(
             found = connection.sql(sql)
             _check_types(found.columns, found.types)
             reader = found.to_arrow_reader(_ROWS)
-        yield _rows(reader, read)
+        yield _result_rows(reader, read)
 
 
-def _connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConnection":
+def _locked_duckdb_connection(folder: str, memory: str, threads: int) -> "duckdb.DuckDBPyConnection":
     """DuckDB in memory, which can neither read files nor change its settings; what does not fit goes to a folder."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": folder,
@@ -104,9 +104,9 @@ def _check_types(names: Sequence[str], types: Sequence[Any]) -> None:
             )
 
 
-def _rows(reader: Any, read: Sequence[LakeTable]) -> Any:
+def _result_rows(reader: Any, read: Sequence[LakeTable]) -> Any:
     def batches() -> Iterator[Any]:
-        with _told(read):
+        with _translate_duckdb_errors(read):
             yield from reader
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
@@ -153,7 +153,7 @@ def named_tables(connection: "duckdb.DuckDBPyConnection", sql: str) -> set[str]:
 
 
 @contextmanager
-def _told(read: Sequence[LakeTable]) -> Iterator[None]:
+def _translate_duckdb_errors(read: Sequence[LakeTable]) -> Iterator[None]:
     """Turns DuckDB's errors into ours: those of the query, and those of reading the lake."""
     try:
         yield

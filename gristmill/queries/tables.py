@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from gristmill.errors import RecipeError, known_names
 from gristmill.lake.address import SPLITS, Place
-from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MIX, TOKEN_CACHE, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, MIX, TOKEN_CACHE, kind_of, names_in_asset_address
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.open import open_store
@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.queries.lake_table import LakeTable
 from gristmill.reading.lake_contents import lake_contents
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.reading.partitions import partitions_of
+from gristmill.reading.partitions import partitions_of_asset
 from gristmill.reading.rows import Rows
 from gristmill.reading.token_rows import snapshots_of_split
 from gristmill.scores.column_file import ColumnsFile, open_columns
@@ -57,7 +57,7 @@ def plain_table_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "_", ("/".join(names.values()) if names else name).lower())
 
 
-def tables_of(store: Store) -> list[NamedTable]:
+def tables_of_lake(store: Store) -> list[NamedTable]:
     """The tables of a lake, in the order of their addresses."""
     addresses = sorted(address for kind in _KINDS for address in list_assets(store, kind))
     return [*(NamedTable(plain_table_name(address), address) for address in addresses), NamedTable(LEDGERS, "")]
@@ -75,7 +75,7 @@ class Tables:
     def __init__(self, lake: OpenedLake, snapshots: Sequence[str] | None, say: Callable[[str], None]) -> None:
         self._lake, self._snapshots, self._say = lake, snapshots, say
         self._store = lake.store()
-        self._known = tables_of(self._store)
+        self._known = tables_of_lake(self._store)
         self._made = tempfile.TemporaryDirectory(prefix="gristmill-sql-")
 
     def close(self) -> None:
@@ -100,11 +100,16 @@ class Tables:
             )
         address = found[0].address
         if not address:
-            return self._ledgers()
-        opens = {DOCUMENTS: self._documents, ATTRIBUTES: self._labels, MIX: self._mix, TOKEN_CACHE: self._tokens}
+            return self._ledger_table()
+        opens = {
+            DOCUMENTS: self._document_table,
+            ATTRIBUTES: self._label_table,
+            MIX: self._mix_table,
+            TOKEN_CACHE: self._token_table,
+        }
         return next(table for kind, table in opens.items() if kind_of(address) is kind)(address)
 
-    def _ledgers(self) -> LakeTable:
+    def _ledger_table(self) -> LakeTable:
         rows = [msgspec.to_builtins(each) for each in lake_contents(self._store)]
         texts, flags = ("asset", "snapshot"), ("finished",)
         kinds = {name: pa.string() for name in texts} | {name: pa.bool_() for name in flags}
@@ -114,16 +119,16 @@ class Tables:
         table = pa.Table.from_pylist(rows, schema)
         return LakeTable(schema, lambda names: iter(table.select(names).to_batches()))
 
-    def _documents(self, address: str) -> LakeTable:
+    def _document_table(self, address: str) -> LakeTable:
         return _rows_table(lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots))
 
-    def _mix(self, address: str) -> LakeTable:
-        mix, stream = names_of(address)["mix"], names_of(address)["stream"]
+    def _mix_table(self, address: str) -> LakeTable:
+        mix, stream = names_in_asset_address(address)["mix"], names_in_asset_address(address)["stream"]
         return _rows_table(
             lambda names: self._lake.mix(mix, streams=[stream], columns=names, snapshots=self._snapshots)
         )
 
-    def _tokens(self, address: str) -> LakeTable:
+    def _token_table(self, address: str) -> LakeTable:
         """The table of a token cache: the rows of both splits, with a column `split`."""
         keys = {split: snapshots_of_split(self._store, address, split) for split in SPLITS}
         known = sorted({key for found in keys.values() for key in found})
@@ -132,7 +137,7 @@ class Tables:
                 raise RecipeError(f"{address}: the index names no snapshot {key!r}; {known_names(key, known)}")
         chosen = {split: [k for k in found if k in (self._snapshots or known)] for split, found in keys.items()}
         splits = [split for split in SPLITS if chosen[split]]
-        names = names_of(address)
+        names = names_in_asset_address(address)
 
         def rows(split: str, columns: Sequence[str] | None) -> Rows:
             cache = names["mix"], names["tokenizer"], names["stream"]
@@ -148,14 +153,14 @@ class Tables:
 
         return LakeTable(schema, batches)
 
-    def _labels(self, address: str) -> LakeTable:
+    def _label_table(self, address: str) -> LakeTable:
         """The table of a set: its columns beside the ledger; those that are missing or stale are made in a temporary
         folder, because a query writes nothing to the lake.
         """
-        name = names_of(address)["set"]
+        name = names_in_asset_address(address)["set"]
         there = [
             (partition.place, shard, open_columns(self._store, partition.place, shard))
-            for partition in partitions_of(self._store, address, self._snapshots)
+            for partition in partitions_of_asset(self._store, address, self._snapshots)
             for _, shard in sorted(partition.shards.items())
         ]
         kinds = known_kinds((found.head for _, _, found in there if found), self._lake.kinds(name))
@@ -167,18 +172,20 @@ class Tables:
                 missing += 1
                 if missing == 1:
                     self._say(f"{address}: shards without columns are read; `gristmill report` keeps columns")
-                right = self._make(place, shard, kinds)
+                right = self._make_columns_file(place, shard, kinds)
             files.append((place, shard, right))
         labels = {label: kind for _, _, file in files for label, kind in file.head.kinds.items()}
         inner = {
             field: kind for label, each in sorted(labels.items()) for field, kind in columns_of_label(name, label, each)
         }
-        shown = _shown(list(inner), f"{name}__")
+        shown = _label_names_in_sql(list(inner), f"{name}__")
         schema = pa.schema([*PLACES, *((shown[field], kind) for field, kind in inner.items()), *_ORIGINS])
         fields = {each: field for field, each in shown.items()}
-        return LakeTable(schema, lambda names: _batches(files, schema, fields, names))
+        return LakeTable(schema, lambda names: _record_batches(files, schema, fields, names))
 
-    def _make(self, partition: Place, shard: Shard, kinds: Mapping[str, str] | None) -> ColumnsFile[ColumnsHead]:
+    def _make_columns_file(
+        self, partition: Place, shard: Shard, kinds: Mapping[str, str] | None
+    ) -> ColumnsFile[ColumnsHead]:
         target = open_store(self._made.name, {})
         make_columns(self._store, partition, shard, kinds, target)
         found = open_columns(target, partition, shard)
@@ -192,7 +199,7 @@ def _rows_table(rows: Callable[[Sequence[str] | None], Rows]) -> LakeTable:
     return LakeTable(rows(None).schema, lambda names: rows(names).batches())
 
 
-def _shown(fields: Sequence[str], prefix: str) -> dict[str, str]:
+def _label_names_in_sql(fields: Sequence[str], prefix: str) -> dict[str, str]:
     """The names that labels have in SQL, by their field: without the set's name. SQL does not tell `En` from `en`."""
     taken = {name for name, _ in (*PLACES, *_ORIGINS)}
     shown: dict[str, str] = {}
@@ -205,7 +212,7 @@ def _shown(fields: Sequence[str], prefix: str) -> dict[str, str]:
     return shown
 
 
-def _batches(
+def _record_batches(
     files: Sequence[tuple[Place, Shard, ColumnsFile[ColumnsHead]]],
     schema: Any,
     fields: dict[str, str],

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from gristmill.errors import GristmillError
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
-from gristmill.lake.rows.raw_parts import object_of
+from gristmill.lake.rows.raw_parts import object_name_and_offset
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.listing import list_raw
 from gristmill.raw_data.scan import Seen
@@ -83,8 +83,10 @@ def find_changes(source: Source, lake: Store, raw: Store, snapshot: str, seen: S
     if seen.objects > MOST:
         return None
     try:
-        read = _objects(source, raw_stamps(lake, place(documents_asset(source.name, source.versions[0]), snapshot)))
-        entries = _objects(source, list_raw(source, raw, snapshot).entries) if read and seen.objects else {}
+        read = _stamps_by_object(
+            source, raw_stamps(lake, place(documents_asset(source.name, source.versions[0]), snapshot))
+        )
+        entries = _stamps_by_object(source, list_raw(source, raw, snapshot).entries) if read and seen.objects else {}
     except GristmillError:
         return None
     if not read:
@@ -96,9 +98,13 @@ def find_changes(source: Source, lake: Store, raw: Store, snapshot: str, seen: S
     return RawChanges(sorted(entries.keys() - read.keys()), changed, sorted(read.keys() - entries.keys()), again)
 
 
-def _objects(source: Source, named: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
+def _stamps_by_object(source: Source, named: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
     """By the names of objects; those of a source that cuts large objects are by the names of their parts."""
-    return {object_of(name)[0]: each for name, each in named.items()} if isinstance(source.shards, Split) else named
+    return (
+        {object_name_and_offset(name)[0]: each for name, each in named.items()}
+        if isinstance(source.shards, Split)
+        else named
+    )
 
 
 def _is_same(read: RawVersion, entry: Entry, seen: Seen) -> bool:

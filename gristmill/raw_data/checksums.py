@@ -64,7 +64,7 @@ class ChecksumResult:
     unread: list[str] = field(default_factory=list)
 
     @property
-    def faults(self) -> list[str]:
+    def checksum_faults(self) -> list[str]:
         """The faults, each in words with its remedy; empty if objects and checksum files agree."""
         faults: list[str] = []
         if self.apart and not self.files:
@@ -86,7 +86,7 @@ class ChecksumResult:
         return faults
 
     @property
-    def summary(self) -> str:
+    def summary_in_words(self) -> str:
         """A summary in words: how many objects were compared, and which were not."""
         text = f"{len(self.compared):,} raw objects have the hashes that {len(self.files):,} checksum files name"
         if self.apart:
@@ -112,7 +112,7 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
         DataError: a checksum file is wrong; the message names its line.
         StoreError: the store does not answer.
     """
-    entries = _entries(source, store, snapshot)
+    entries = _snapshot_entries(source, store, snapshot)
     result = ChecksumResult(source.checksums or "")
     files = {name: entry for name, entry in entries.items() if source.is_checksums(name)}
     result.files.extend(sorted(files, key=natural_key))
@@ -124,7 +124,7 @@ def compare_checksums(source: Source, store: Store, snapshot: str, known: Mappin
             result.absent.append(f"{target} (in {named[target][0].file})")
         else:
             result.compared.append(target)
-            result.wrong.extend(_wrong(store, entries[target], target, named[target], known))
+            result.wrong.extend(_wrong_hashes_in_words(store, entries[target], target, named[target], known))
     folders = {posixpath.dirname(name) for name in result.files}
     for name in sorted((n for n in entries if source.wants(n) and n not in named), key=natural_key):
         (result.unlisted if _is_below(name, folders) else result.apart).append(name)
@@ -145,7 +145,9 @@ def named_hashes(source: Source, store: Store, files: Mapping[str, Entry]) -> di
     """
     named: dict[str, list[NamedHash]] = {}
     for file in sorted(files, key=natural_key):
-        for line in read_checksums(_bytes(source, store, files[file]), show_path(source, files[file].path)):
+        for line in read_checksums(
+            _read_checksum_file(source, store, files[file]), show_path(source, files[file].path)
+        ):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(file), line.name))
             named.setdefault(target, []).append(NamedHash(file, line.algorithm, line.digest))
     return {target: tuple(hashes) for target, hashes in named.items()}
@@ -184,7 +186,10 @@ def digest_of_files(source: Source, store: Store, entries: Mapping[str, Entry]) 
     if source.checksums is None:
         return ""
     return digest_of(
-        [[name, hashlib.sha256(_bytes(source, store, entries[name])).hexdigest()] for name in sorted(entries)]
+        [
+            [name, hashlib.sha256(_read_checksum_file(source, store, entries[name])).hexdigest()]
+            for name in sorted(entries)
+        ]
     )
 
 
@@ -213,7 +218,7 @@ def first_three(words: list[str]) -> str:
     return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _entries(source: Source, store: Store, snapshot: str) -> dict[str, Entry]:
+def _snapshot_entries(source: Source, store: Store, snapshot: str) -> dict[str, Entry]:
     """All objects of a snapshot that are not hidden, by their names below it; the source does not read all of them."""
     top, lead = raw_top(source), source.partition.prefix(snapshot)
     entries: dict[str, Entry] = {}
@@ -234,7 +239,7 @@ def _is_below(name: str, folders: Collection[str]) -> bool:
     return False
 
 
-def _bytes(source: Source, store: Store, entry: Entry) -> bytes:
+def _read_checksum_file(source: Source, store: Store, entry: Entry) -> bytes:
     if entry.size > _MOST:
         raise DataError(
             f"{show_path(source, entry.path)}: {entry.size:,} bytes, but a checksum file has at most {_MOST:,}; correct"
@@ -243,7 +248,9 @@ def _bytes(source: Source, store: Store, entry: Entry) -> bytes:
     return store.read(entry.path)
 
 
-def _wrong(store: Store, entry: Entry, name: str, named: Iterable[NamedHash], known: Mapping[str, str]) -> list[str]:
+def _wrong_hashes_in_words(
+    store: Store, entry: Entry, name: str, named: Iterable[NamedHash], known: Mapping[str, str]
+) -> list[str]:
     """What is wrong with an object, in words; empty if it has all its hashes."""
     found = {READ: known[name]} if name in known else {}
     missing = sorted({each.algorithm for each in named} - found.keys())

@@ -64,8 +64,8 @@ class Inventory:
         bucket, _, path = url.removeprefix("s3://").rstrip("/").partition("/")
         self._store = open_store(f"s3://{bucket}", options, access)
         self.url = held
-        self.manifest = path if path.endswith(NAME) else _newest(self._store, f"{path}/" if path else "")
-        manifest = _parsed(self._store.read(self.manifest), self.manifest)
+        self.manifest = path if path.endswith(NAME) else _newest_manifest_key(self._store, f"{path}/" if path else "")
+        manifest = _parse_manifest(self._store.read(self.manifest), self.manifest)
         ours, _, prefix = held.removeprefix("s3://").rstrip("/").partition("/")
         self._columns = [name.strip() for name in manifest.file_schema.split(",")]
         if manifest.source_bucket != ours or manifest.file_format != "CSV" or not set(NEEDED) <= set(self._columns):
@@ -94,15 +94,15 @@ class Inventory:
         """
         behind = not after
         for file in self._files:
-            for row in csv.reader(self._lines(file)):
-                entry = self._entry(row, file)
+            for row in csv.reader(self._manifest_lines(file)):
+                entry = self._entry_of_row(row, file)
                 if entry is None or not entry.path.startswith(prefix):
                     continue
                 if behind:
                     yield entry
                 behind = behind or entry.path == after
 
-    def _lines(self, file: _File) -> Iterator[str]:
+    def _manifest_lines(self, file: _File) -> Iterator[str]:
         digest = hashlib.md5(usedforsecurity=False)  # the manifest has MD5 only
 
         def pieces() -> Iterator[bytes]:
@@ -115,7 +115,7 @@ class Inventory:
         if digest.hexdigest() != file.md5:
             raise DataError(f"{file.key}: its MD5 is {digest.hexdigest()}, but {self.manifest} says {file.md5}")
 
-    def _entry(self, row: Sequence[str], file: _File) -> Entry | None:
+    def _entry_of_row(self, row: Sequence[str], file: _File) -> Entry | None:
         """The entry of a row; None for an old version, a removed or outside object, or a console's folder."""
         if len(row) != len(self._columns):
             raise DataError(f"{file.key}: a row of {len(row)} columns, but {self.manifest} names {len(self._columns)}")
@@ -127,7 +127,7 @@ class Inventory:
         return Entry(key.removeprefix(self._prefix), int(fields["Size"]), fields["ETag"].strip('"'))
 
 
-def _newest(store: Store, top: str) -> str:
+def _newest_manifest_key(store: Store, top: str) -> str:
     """The key of the newest manifest. Folders of reports are named by time; `data` and `hive` hold no manifest."""
     for folder in sorted(store.folders(top), reverse=True):
         if store.head(folder + NAME) is not None:
@@ -135,7 +135,7 @@ def _newest(store: Store, top: str) -> str:
     raise StoreError(f"{store.url}/{top}: there is no inventory yet: no folder with a {NAME}")
 
 
-def _parsed(data: bytes, path: str) -> _Manifest:
+def _parse_manifest(data: bytes, path: str) -> _Manifest:
     try:
         return msgspec.json.decode(data, type=_Manifest)
     except msgspec.DecodeError as error:

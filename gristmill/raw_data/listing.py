@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import SHARD_SUFFIX
 from gristmill.lake.rows.raw_parts import RawPart, part_name, sha256_of_part
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.plain_files import NO_TARGET, Unlisted
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.scan import list_raw_objects, not_mounted, raw_top, show_path
@@ -43,7 +43,7 @@ class RawListing(msgspec.Struct, frozen=True):
             name: name of the object or part.
         """
         path, part = self.entries[name].path, self.parts.get(name)
-        return sha256_of_part(store, path, part) if part else sha256_of(store, path)
+        return sha256_of_part(store, path, part) if part else hash_object(store, path)
 
 
 def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:

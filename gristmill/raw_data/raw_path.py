@@ -1,7 +1,7 @@
 """Where a raw object lies that a ledger names: below its snapshot's folder, or below `raw/` if it has none."""
 
 from gristmill.errors import StoreError
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 
 
@@ -36,6 +36,6 @@ def has_digest(store: Store, path: str, sha256: str) -> bool:
         sha256: hex digest.
     """
     try:
-        return sha256_of(store, path) == sha256
+        return hash_object(store, path) == sha256
     except StoreError:
         return False

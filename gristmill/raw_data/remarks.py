@@ -36,7 +36,8 @@ def raw_remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iter
     """
     yield from not_read(source, scan, folder)
     if scan.control.count:
-        yield f"{_counted(scan.control, 'name')}: read, but with a control character in the name; rename what is yours"
+        names = _counted_noun(scan.control, "name")
+        yield f"{names}: read, but with a control character in the name; rename what is yours"
     for snapshot, seen in sorted(scan.seen.items()):
         if source.adopts or not _is_slow(source, seen):
             continue
@@ -61,7 +62,7 @@ def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
         At most three remarks, each with the mend.
     """
     if scan.dotted.count:
-        yield f"{_counted(scan.dotted, 'hidden file')}: not read, as files of a desktop or an editor"
+        yield f"{_counted_noun(scan.dotted, 'hidden file')}: not read, as files of a desktop or an editor"
     if scan.unmatched:
         option = "sets= or folders=" if source.adopts else f"select={shorten(repr(source.select))}"
         yield (
@@ -69,16 +70,18 @@ def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
             f" {source.name!r}"
         )
     if scan.apart.count:
-        yield (f"{_counted(scan.apart, 'file')}: not read, because in no snapshot; {_mend(source, folder)}")
+        yield (
+            f"{_counted_noun(scan.apart, 'file')}: not read, because in no snapshot; {_left_out_mend(source, folder)}"
+        )
 
 
-def _counted(left_out: Unread, noun: str) -> str:
+def _counted_noun(left_out: Unread, noun: str) -> str:
     plural = "" if left_out.count == 1 else "s"
     such = repr(left_out.first) if left_out.count == 1 else f"such as {left_out.first!r}"
     return f"{left_out.count:,} {noun}{plural}, {such}"
 
 
-def _mend(source: Source, folder: str) -> str:
+def _left_out_mend(source: Source, folder: str) -> str:
     if isinstance(source.partition, Everything):
         return "rename them"
     return (

@@ -60,12 +60,12 @@ class Look(msgspec.Struct):
             The snapshots with objects that have other bytes, each with another version.
         """
         rewritten: dict[str, Seen] = {}
-        for _ in self._steps(source, lake, raw, seen, rewritten):
+        for _ in self._look_in_steps(source, lake, raw, seen, rewritten):
             if late():
                 break
         return rewritten
 
-    def _steps(
+    def _look_in_steps(
         self, source: Source, lake: Store, raw: Store, seen: Mapping[str, Seen], rewritten: dict[str, Seen]
     ) -> Iterator[None]:
         """Looks, and adds to `rewritten`. It yields where it may be interrupted; its state is then that of the look."""
@@ -79,23 +79,23 @@ class Look(msgspec.Struct):
                 continue
             if (self.group, self.changes) != (group, changes):
                 self.group, self.changes = group, changes
-                self._begin(keys[0])
+                self._begin_snapshot(keys[0])
             left = [key for key in keys if key >= self.snapshot]
             for key, following in zip_longest(left, left[1:]):
-                yield from self._compare(source, lake, raw)
+                yield from self._compare_remaining_objects(source, lake, raw)
                 if self.other:
                     mark = digest_of(sorted(self.other.items()))[:16]
                     rewritten[key] = msgspec.structs.replace(seen[key], rewritten=mark)
                 if following:
-                    self._begin(following)
+                    self._begin_snapshot(following)
                     yield
             self.done[group], self.group = changes, ""
             yield
 
-    def _begin(self, snapshot: str) -> None:
+    def _begin_snapshot(self, snapshot: str) -> None:
         self.snapshot, self.name, self.other = snapshot, "", {}
 
-    def _compare(self, source: Source, lake: Store, raw: Store) -> Iterator[None]:
+    def _compare_remaining_objects(self, source: Source, lake: Store, raw: Store) -> Iterator[None]:
         """Compares the remaining objects of the snapshot with what was read; yields after each that it has hashed."""
         read = raw_stamps(lake, place(documents_asset(source.name, source.versions[0]), self.snapshot))
         if not any(version.changed for version in read.values()):

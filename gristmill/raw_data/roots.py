@@ -125,7 +125,7 @@ def _check_apart(source: Source, address: str, lake: str) -> None:
 
     The raw folder of another source in the lake is allowed.
     """
-    raw, home = _compared(address), _compared(lake)
+    raw, home = _comparable_address(address), _comparable_address(lake)
     what = f"source {source.name!r}: raw is {address}"
     if home.startswith(raw):
         raise RecipeError(
@@ -139,7 +139,7 @@ def _check_apart(source: Source, address: str, lake: str) -> None:
         )
 
 
-def _compared(address: str) -> str:
+def _comparable_address(address: str) -> str:
     """An address with a slash at its end, links followed: comparable with others."""
     path = address if address.startswith("s3://") else str(Path(address).resolve())
     return f"{path.rstrip('/')}/"

@@ -164,12 +164,12 @@ class RawScan(msgspec.Struct):
             if first is None or first.path != self.ahead:
                 return False
             listing = itertools.chain([first], listing)
-        self._take(source, listing, late)
+        self._take_listing(source, listing, late)
         if self.whole and source.mounted and not self.mounted:
             raise not_mounted(source, store)
         return True
 
-    def _take(self, source: Source, listing: Iterator[Entry], late: Callable[[], bool]) -> None:
+    def _take_listing(self, source: Source, listing: Iterator[Entry], late: Callable[[], bool]) -> None:
         top, took = len(raw_top(source)), False
         split = source.partition.split
         for entry in listing:
@@ -185,7 +185,7 @@ class RawScan(msgspec.Struct):
                 self.loose += 1
                 (self.dotted if is_hidden(name) else self.apart).add(name)
             else:
-                self._count(source, found[0], name, entry)
+                self._count_object(source, found[0], name, entry)
             self.position = entry.path
         self.ahead, self.whole = "", True
         for snapshot, count in self.faulty.items():
@@ -194,7 +194,7 @@ class RawScan(msgspec.Struct):
         for snapshot, other in names_equal_on_disk(self.seen).items():
             self.held.setdefault(snapshot, one_on_disk(other, snapshot))
 
-    def _count(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
+    def _count_object(self, source: Source, snapshot: str, name: str, entry: Entry) -> None:
         seen = self.seen.get(snapshot)
         if seen is None:
             wrong = why_no_snapshot(snapshot)
@@ -202,7 +202,7 @@ class RawScan(msgspec.Struct):
                 self.astray += 1
                 if is_hidden(name):
                     self.dotted.add(name)
-                self._reject(snapshot, f"{wrong}; rename it")
+                self._reject_name(snapshot, f"{wrong}; rename it")
                 return
             seen = self._new(source, snapshot)
         below = name.removeprefix(source.partition.prefix(snapshot))
@@ -244,7 +244,7 @@ class RawScan(msgspec.Struct):
             self.hidden = self.hidden or words * found.hides
             self.loose += not found.hides
             if not found.hides:
-                self._reject(name, found.reason)
+                self._reject_name(name, found.reason)
             return
         below = name.removeprefix(source.partition.prefix(split[0]))
         if found.hides or source.wants(below):
@@ -252,7 +252,7 @@ class RawScan(msgspec.Struct):
         else:
             self.dotted.add(name) if is_hidden(below) else count_ending(self.unmatched, below)
 
-    def _reject(self, name: str, reason: str) -> None:
+    def _reject_name(self, name: str, reason: str) -> None:
         """Records a name that is no snapshot's, unless it is hidden."""
         if len(self.invalid) < NAMED and not is_hidden(name):
             self.invalid[name] = reason

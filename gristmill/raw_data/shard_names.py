@@ -109,14 +109,14 @@ class NameWatch(msgspec.Struct):
         while stems and not name.startswith(stems[-1][0]):
             stems.pop()
         found = self.claims.get(key) if self.claims else None
-        needed = self._claim(snapshot, shard, name) if ".json" in shard or ".xxh128" in shard else ()
+        needed = self._claim_shard_name(snapshot, shard, name) if ".json" in shard or ".xxh128" in shard else ()
         for _, earlier, other in stems:
             if found is None and (earlier == key or earlier in needed):
                 found = other
         stems.append((start, key, name))
         return found
 
-    def _claim(self, snapshot: str, shard: str, name: str) -> set[str]:
+    def _claim_shard_name(self, snapshot: str, shard: str, name: str) -> set[str]:
         """Remembers, and returns, the snapshot and name of each shard with a file where this one needs a folder."""
         needed = {f"{snapshot}/{host}" for host in shards_in_the_way(shard)}
         for host in needed:

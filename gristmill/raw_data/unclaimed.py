@@ -66,7 +66,7 @@ def beside_raw(lake: Store, source: Source) -> Iterator[str]:
     others = [name for name in folders if name != "raw" and not _is_ours(lake, source, top, name)]
     for name in others[:NAMED]:
         yield f"{top}{name}/ {UNREAD}: raw data lie in {raw}; move it to {raw}{name}/, or remove it"
-    files = list(islice(_files(lake, top), NAMED + 1))
+    files = list(islice(_files_directly_in_folder(lake, top), NAMED + 1))
     for path in files[:NAMED]:
         yield f"{path} {UNREAD}: raw data lie in {raw}; move it to {raw}SNAPSHOT/, or remove it"
     if len(others) > NAMED or len(files) > NAMED:
@@ -81,7 +81,7 @@ def _is_ours(lake: Store, source: Source, top: str, name: str) -> bool:
     return bool(_VERSION.fullmatch(name)) and not made.isdisjoint(lake.folders(f"{top}{name}/"))
 
 
-def _files(lake: Store, top: str) -> Iterator[str]:
+def _files_directly_in_folder(lake: Store, top: str) -> Iterator[str]:
     """The paths of the files directly in a folder. The listing leaps over its folders."""
     after, passed = "", ""
     while entry := next(lake.list(top, after, lambda _: None), None):

@@ -189,7 +189,7 @@ def load_watch(text: str | None, source: Source, store: Lister, say: Callable[[s
         stored = msgspec.convert(json.loads(text or "null"), Watch) if text else new
         if stored.of != new.of:
             return new
-        _check(stored, source)
+        _check_shard_names(stored, source)
     except (ValueError, RecursionError, msgspec.ValidationError, GristmillError) as error:
         say(
             f"{raw_asset(source.name)}: the sensor's cursor cannot be read, and is dropped ({shorten(str(error), 200)})"
@@ -198,7 +198,7 @@ def load_watch(text: str | None, source: Source, store: Lister, say: Callable[[s
     return stored
 
 
-def _check(stored: Watch, source: Source) -> None:
+def _check_shard_names(stored: Watch, source: Source) -> None:
     """Checks names that a later step would refuse: then each tick would fail until a person removes the cursor.
 
     Raises:

@@ -80,10 +80,10 @@ def archive_members(
     rules = MemberRules(without_desktop(accept, raw), limit, total_limit)
     if raw.name.lower().endswith(TAR):
         with raw.open(unpack=True) as file:
-            yield from _placed(tar_members(file, raw.path, rules), raw)
+            yield from _members_with_raw_spans(tar_members(file, raw.path, rules), raw)
     elif raw.name.lower().endswith(ZIP):
         with raw.open(seekable=True) as file:
-            yield from _placed(file_members(file, raw.path, rules), raw)
+            yield from _members_with_raw_spans(file_members(file, raw.path, rules), raw)
     else:
         raise DataError(f"{raw.path}: not known as an archive; its name must end with one of {', '.join(TAR + ZIP)}")
 
@@ -106,7 +106,7 @@ def without_desktop(accept: Callable[[str], bool], raw: RawObject | None) -> Cal
     return accept_others
 
 
-def _placed(members: Iterator[Member], raw: RawObject) -> Iterator[Member]:
+def _members_with_raw_spans(members: Iterator[Member], raw: RawObject) -> Iterator[Member]:
     """The same members, with the raw span of each, and a look at how much they are together."""
     size = 0
     for number, member in enumerate(members, start=1):

@@ -104,28 +104,28 @@ class DelimitedRows(RowDocuments):
 
         See gristmill.recipes.source.Source.convert.
         """
-        header, number = None if self.columns is None else self._checked(list(self.columns), raw), 0
-        for record in self._records(raw):
+        header, number = None if self.columns is None else self._check_header(list(self.columns), raw), 0
+        for record in self._parse_records(raw):
             if header is None:
                 if record.trouble:
-                    mend = self._mend() if record.wrong >= 0 else "declare columns, or mend it"
+                    mend = self._encoding_mend() if record.wrong >= 0 else "declare columns, or mend it"
                     raise DataError(f"{raw.path}: the header cannot be read ({record.trouble}); {mend}")
-                header = self._checked(record.values, raw)
+                header = self._check_header(record.values, raw)
                 continue
             raw.raw_span = record.span
-            yield self._row(record, header, raw, number)
+            yield self._convert_row(record, header, raw, number)
             number += 1
         if header is None:
             raise DataError(
                 f"{raw.path}: the header is missing, for the file is empty; get it again, or declare columns"
             )
 
-    def _mend(self) -> str:
+    def _encoding_mend(self) -> str:
         """What to do about bytes that are not in the encoding."""
         other = "latin-1" if self.encoding.lower().replace("_", "-") in {"utf-8", "utf8", "utf-8-sig"} else "..."
         return f'declare encoding="{other}", or as the file is'
 
-    def _checked(self, header: list[str], raw: RawObject) -> list[str]:
+    def _check_header(self, header: list[str], raw: RawObject) -> list[str]:
         """The names of the fields, if they are those that the recipe needs.
 
         Raises:
@@ -142,14 +142,14 @@ class DelimitedRows(RowDocuments):
                 raise DataError(f"{raw.path}: no field {name!r}, which {option} names; the header has: {has}{guess}")
         return header
 
-    def _row(self, record: _Record, header: list[str], raw: RawObject, number: int) -> Converted:
+    def _convert_row(self, record: _Record, header: list[str], raw: RawObject, number: int) -> Converted:
         where = f"{raw.name} row {number} (line {record.line}"
         if record.trouble:
             byte = ""
             if record.size:
                 byte = f": {record.size} bytes, but row_limit is {raw.limits.row}; its first are kept"
             if record.wrong >= 0:
-                byte = f", byte {record.span.start + record.wrong} unpacked; {self._mend()}"
+                byte = f", byte {record.span.start + record.wrong} unpacked; {self._encoding_mend()}"
             return Refused(record.trouble, f"{where}{byte})", record.raw, record.size)
         if len(record.values) != len(header):
             reason = "ragged row" if record.values else "empty line"
@@ -159,13 +159,13 @@ class DelimitedRows(RowDocuments):
             return LeftOut("empty text", id=made.id, source=made.source)
         return made
 
-    def _time(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
+    def _time_field(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
         if fields.get(key or name) == "":
             del fields[key or name]
             return UNSET
-        return super()._time(fields, name, key)
+        return super()._time_field(fields, name, key)
 
-    def _records(self, raw: RawObject) -> Iterator[_Record]:
+    def _parse_records(self, raw: RawObject) -> Iterator[_Record]:
         csv.field_size_limit(ROW_LIMIT)  # of the whole process; the lines of a record are limited below
         quoting = _Quoting(self.delimiter, self.quote, self.escape, self.encoding)
         lines = _CountedLines(raw, self.encoding, quoting)
@@ -191,7 +191,7 @@ class DelimitedRows(RowDocuments):
             except StopIteration:
                 return
             except csv.Error as error:
-                trouble = _trouble(str(error))
+                trouble = _csv_error_reason(str(error))
             except _TooLong:
                 lines.skip_record()
                 yield lines.record(values, TOO_LONG)
@@ -219,9 +219,9 @@ class _Quoting:
         self._delimiter, self._escape, self._encoding = delimiter, escape, encoding
         self._quotes = re.compile(re.escape(quote) + ("" if escape else "+")) if quote else None
         self._escapes = re.compile(f"{re.escape(escape)}.", re.DOTALL) if escape else None
-        self.begin()
+        self.begin_record()
 
-    def begin(self) -> None:
+    def begin_record(self) -> None:
         """Begins a record."""
         self.inside = self._quoted = self._escaped = False
         self._fresh = True  # a quote that comes next is the first of its field, or the second of a double one
@@ -276,7 +276,7 @@ class _CountedLines:
         return self
 
     def __next__(self) -> str:
-        line = self._taken()
+        line = self._take_lines()
         if self._long:
             raise _TooLong
         return (line + b"\n").decode(self._encoding, "surrogateescape")
@@ -291,12 +291,12 @@ class _CountedLines:
     def _become_long(self) -> None:
         if not self._long:
             self._long = True
-            self._quoting.begin()
+            self._quoting.begin_record()
             for line in self._pieces:
                 self._quoting.add(line)
                 self._quoting.end_line()
 
-    def _taken(self) -> bytes:
+    def _take_lines(self) -> bytes:
         known = self._long
         try:
             number, line = next(self._lines)
@@ -322,7 +322,7 @@ class _CountedLines:
         """Passes over the rest of a record that is too long."""
         while self._quoting.inside and not self.ended:
             try:
-                self._taken()
+                self._take_lines()
             except StopIteration:
                 return
 
@@ -342,7 +342,7 @@ class _CountedLines:
         return made
 
 
-def _trouble(error: str) -> str:
+def _csv_error_reason(error: str) -> str:
     """The short, stable reason for an error of `csv`."""
     if "unexpected end of data" in error:
         return "quote is not closed"

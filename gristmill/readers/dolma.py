@@ -64,19 +64,19 @@ class DolmaLines(Reader):
         See gristmill.recipes.source.Source.convert.
         """
         for number, line in raw_lines(raw):
-            row = self._row(line)
+            row = self._convert_line(line)
             if isinstance(row, Refused) and raw.raw_span is not None:
                 where = f"{raw.name} row {number} (bytes {raw.raw_span.start}-{raw.raw_span.end} unpacked{row.where})"
                 row = row._replace(where=where)
             yield row
 
-    def _row(self, line: bytes) -> Converted:
+    def _convert_line(self, line: bytes) -> Converted:
         try:
             value = decode_exact(line)
             row = msgspec.convert(value, _DolmaRow)
             twice = key_twice(line, value)
         except msgspec.ValidationError as error:
-            reason = _reason(str(error))
+            reason = _decoding_error_reason(str(error))
             return Refused(reason, _names_there(line) if reason in {"no id", "no text"} else "", line)
         except RecursionError:
             return Refused("nested too deeply", "", line)
@@ -101,7 +101,7 @@ def _names_there(line: bytes) -> str:
     return f"; the row has: {shorten(', '.join(names), 200) or 'no field'}"
 
 
-def _reason(error: str) -> str:
+def _decoding_error_reason(error: str) -> str:
     """The short, stable reason for a validation error of the decoder. Ledgers count refused rows by it."""
     for field in ("id", "text", "source", "added", "created", "metadata"):
         if f"missing required field `{field}`" in error:

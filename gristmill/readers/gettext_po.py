@@ -108,13 +108,13 @@ def entries(text: str) -> Iterator[PoEntry]:
         if line.startswith("#"):
             _add_comment(draft, line)
         elif match is None:
-            raise _malformed(number, "not a keyword with a string, not a string, not a comment")
+            raise _malformed_line_error(number, "not a keyword with a string, not a string, not a comment")
         else:
             _add_string(draft, match, number)
     if draft.complete:
         yield draft.entry()
     elif draft.parts:
-        raise _malformed(number, "the last entry has no msgstr")
+        raise _malformed_line_error(number, "the last entry has no msgstr")
 
 
 def _add_comment(draft: _PoDraft, line: str) -> None:
@@ -136,19 +136,19 @@ def _add_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
     keyword = match[1]
     if keyword is None:
         if not draft.keyword:
-            raise _malformed(number, "a string without a keyword before it")
+            raise _malformed_line_error(number, "a string without a keyword before it")
     elif keyword in draft.parts:
-        raise _malformed(number, f"{keyword} twice in one entry")
+        raise _malformed_line_error(number, f"{keyword} twice in one entry")
     elif keyword not in {"msgctxt", "msgid"} and "msgid" not in draft.parts:
-        raise _malformed(number, f"{keyword} before any msgid")
+        raise _malformed_line_error(number, f"{keyword} before any msgid")
     else:
         draft.keyword = keyword
         draft.parts[keyword] = []
     pieces = draft.parts[draft.keyword]
-    pieces.extend(_unescaped(string[1], number) for string in _STRING.finditer(match[2]))
+    pieces.extend(_unescape_c_string(string[1], number) for string in _STRING.finditer(match[2]))
 
 
-def _unescaped(string: str, number: int) -> str:
+def _unescape_c_string(string: str, number: int) -> str:
     r"""The string with its C escapes replaced.
 
     An escaped byte above ASCII (`\xe9`) is an error: the text is decoded already, so the byte's charset is unclear.
@@ -158,21 +158,21 @@ def _unescaped(string: str, number: int) -> str:
         octal, hexadecimal, letter = escape.groups()
         if letter is not None:
             if letter not in _ESCAPED_LETTERS:
-                raise _malformed(number, f"unknown escape \\{letter}")
+                raise _malformed_line_error(number, f"unknown escape \\{letter}")
             return _ESCAPED_LETTERS[letter]
         code = int(octal, 8) if octal else int(hexadecimal, 16)
         if code >= _ASCII_END:
-            raise _malformed(number, f"an escaped byte above ASCII: {code}")
+            raise _malformed_line_error(number, f"an escaped byte above ASCII: {code}")
         return chr(code)
 
     return _ESCAPE.sub(character, string) if "\\" in string else string
 
 
-def _malformed(number: int, why: str) -> Unfit:
+def _malformed_line_error(number: int, why: str) -> Unfit:
     return Unfit("malformed catalogue", f"line {number}: {why}")
 
 
-def charset(raw: bytes) -> str:
+def declared_po_charset(raw: bytes) -> str:
     r"""The charset that the header of a PO file declares; UTF-8 if it declares none.
 
     Args:
@@ -181,7 +181,7 @@ def charset(raw: bytes) -> str:
     Raises:
         Unfit: "malformed catalogue", if the first entry cannot be read.
 
-    >>> charset(b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1"\n')
+    >>> declared_po_charset(b'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1"\n')
     'ISO-8859-1'
     """
     # Latin-1 decodes any bytes, and the line that declares the charset is ASCII.
@@ -210,7 +210,7 @@ def translated_text(raw: bytes) -> str:
     """
     data = raw.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = text_as_declared(data, charset(data))
+        text = text_as_declared(data, declared_po_charset(data))
     except (UnicodeError, LookupError) as error:
         raise Unfit("undecodable catalogue", str(error)) from error
     strings = [

@@ -58,19 +58,19 @@ def data_files(*splits: str, config: str | None = None, card: str | None = None)
         if not isinstance(name, str) or not name or "/" in name:
             raise RecipeError(f"data_files: {name!r} is no name of a split or configuration, such as 'train'")
     folder = "" if config is None else rf"(?=(?:.*/)?{re.escape(config)}/)"
-    if card is not None and (listed := _configs(card)):
-        chosen = _chosen(listed, config)
+    if card is not None and (listed := _card_configurations(card)):
+        chosen = _choose_configuration(listed, config)
         if "data_files" in chosen:
-            return _listed(chosen["data_files"], _folder_of(chosen), splits)
-        folder = f"(?={re.escape(_folder_of(chosen))})"
+            return _listed_files_pattern(chosen["data_files"], _folder_of_configuration(chosen), splits)
+        folder = f"(?={re.escape(_folder_of_configuration(chosen))})"
     data = rf"(?!(?:.*/)?{_NOT_DATA})(?=.*{_DATA})"
-    return _SPECIAL + folder + data + (_of_splits(splits) if splits else "")
+    return _SPECIAL + folder + data + (_split_file_pattern(splits) if splits else "")
 
 
-def _of_splits(splits: Iterable[str]) -> str:
+def _split_file_pattern(splits: Iterable[str]) -> str:
     """A pattern for the whole name of a file that belongs to one of the splits."""
     exact = "|".join(map(re.escape, splits))
-    asked = "|".join(re.escape(word) for split in splits for word in _words(split))
+    asked = "|".join(re.escape(word) for split in splits for word in _split_name_words(split))
     known = "|".join([asked, *(word for words in WORDS.values() for word in words)])
     before = rf"(?:[^/]*{_AROUND})?"
     sharded = rf"data/(?:{exact}){_SHARD}$"
@@ -79,11 +79,11 @@ def _of_splits(splits: Iterable[str]) -> str:
     return rf"(?:(?:.*/)?{sharded}|(?!(?:.*/)?data/[^/]+{_SHARD}$)(?:.*/)?(?:{in_name}|{in_folder}))"
 
 
-def _words(split: str) -> tuple[str, ...]:
+def _split_name_words(split: str) -> tuple[str, ...]:
     return next((words for words in WORDS.values() if split in words), (split,))
 
 
-def _configs(card: str) -> list[dict[str, Any]]:
+def _card_configurations(card: str) -> list[dict[str, Any]]:
     """The configurations that a card lists."""
     try:
         matter, _ = front_matter(card)
@@ -95,7 +95,7 @@ def _configs(card: str) -> list[dict[str, Any]]:
     return listed
 
 
-def _chosen(configs: list[dict[str, Any]], name: str | None) -> Mapping[str, Any]:
+def _choose_configuration(configs: list[dict[str, Any]], name: str | None) -> Mapping[str, Any]:
     """The configuration of this name, or the default one."""
     named = {str(each.get("config_name", "default")): each for each in configs}
     if name is None:
@@ -110,12 +110,12 @@ def _chosen(configs: list[dict[str, Any]], name: str | None) -> Mapping[str, Any
     return named[name]
 
 
-def _folder_of(config: Mapping[str, Any]) -> str:
+def _folder_of_configuration(config: Mapping[str, Any]) -> str:
     folder = str(config.get("data_dir") or "").strip("/").removeprefix("./")
     return f"{folder}/" if folder not in {"", "."} else ""
 
 
-def _listed(data_files: Any, folder: str, splits: tuple[str, ...]) -> str:
+def _listed_files_pattern(data_files: Any, folder: str, splits: tuple[str, ...]) -> str:
     """A pattern for the files that a card lists for these splits; without any, for all that it lists."""
     given = data_files if isinstance(data_files, list) else [data_files]
     by_split: dict[str, list[str]] = {}
@@ -129,23 +129,23 @@ def _listed(data_files: Any, folder: str, splits: tuple[str, ...]) -> str:
         if split not in by_split:
             raise RecipeError(f"data_files: the card lists no split {split!r}; {known_names(split, by_split)}")
     paths = [path for split, paths in by_split.items() if not splits or split in splits for path in paths]
-    return rf"{_SPECIAL}(?:{'|'.join(_glob(folder + path.removeprefix('./')) for path in paths)})$"
+    return rf"{_SPECIAL}(?:{'|'.join(_glob_as_regex(folder + path.removeprefix('./')) for path in paths)})$"
 
 
 _PIECES = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|[^*?\[]+|\[")
 
 
-def _glob(path: str) -> str:
+def _glob_as_regex(path: str) -> str:
     r"""A pattern for a path with `*`, `?`, `[...]` and `**`, as the Hub reads them: only `**` goes into folders.
 
-    >>> [_glob(path) for path in ("data/*.csv", "**/a.csv", "[a-c]?.txt")]
+    >>> [_glob_as_regex(path) for path in ("data/*.csv", "**/a.csv", "[a-c]?.txt")]
     ['data/[^/]*\\.csv', '(?:.*/)?a\\.csv', '[a-c][^/]\\.txt']
     """
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(signs.get(each) or _plain(each) for each in _PIECES.findall(path))
+    return "".join(signs.get(each) or _escape_glob_piece(each) for each in _PIECES.findall(path))
 
 
-def _plain(piece: str) -> str:
+def _escape_glob_piece(piece: str) -> str:
     if piece.startswith("[") and piece.endswith("]") and len(piece) > 2:
         inner = piece[1:-1].replace("\\", r"\\").replace("[", r"\[")
         return f"[^/{inner[1:]}]" if inner.startswith(("!", "^")) else f"[{inner}]"

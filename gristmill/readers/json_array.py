@@ -65,18 +65,18 @@ class JsonArray(RowDocuments):
                 number += 1
                 raw.check_unpacked(entry.end, number)
                 raw.raw_span = RawSpan(entry.start, entry.end)
-                yield self._row(entry, raw, number - 1)
+                yield self._convert_entry(entry, raw, number - 1)
         except NotJson as error:
             what = f"not valid JSON after entry {number - 1}" if number else "not valid JSON"
             raise DataError(f"{raw.path}: {what} ({error}); acquire it again") from error
         if not number and not walk.is_there:
             raise DataError(
-                f"{raw.path}: no entries at {self.items!r}; the file is {walk.has()}; give items='name.item' for an"
-                " array that is a field, or items='item' if the file is an array; for one object in each line, use"
-                " JsonLines"
+                f"{raw.path}: no entries at {self.items!r}; the file is {walk.content_in_words()}; give"
+                " items='name.item' for an array that is a field, or items='item' if the file is an array; for one"
+                " object in each line, use JsonLines"
             )
 
-    def _row(self, entry: ScannedValue, raw: RawObject, number: int) -> Converted:
+    def _convert_entry(self, entry: ScannedValue, raw: RawObject, number: int) -> Converted:
         where = f"{raw.name} row {number}"
         if entry.size > raw.limits.row:
             told = f"{where}: {entry.size} bytes, but row_limit is {raw.limits.row}; its first are kept"
@@ -116,83 +116,83 @@ class _Walk:
         """
         first = self._scan.next_byte()
         self._top = "" if first < 0 else _KINDS.get(chr(first), "number")
-        yield from self._below(self._items)
+        yield from self._entries_below_path(self._items)
         after = self._scan.next_byte()
         if after >= 0 and (after != ord("{") or self.is_there):
             raise NotJson(f"more follows its end at byte {self._scan.offset}")
 
-    def has(self) -> str:
+    def content_in_words(self) -> str:
         """What the file is, for messages."""
         if self._top == "object":
             return f"an object with: {shorten(', '.join(self._names), _SHOWN)}"
         return f"one {self._top}"
 
-    def _below(self, path: str) -> Iterator[ScannedValue]:
+    def _entries_below_path(self, path: str) -> Iterator[ScannedValue]:
         """The entries in the next value, at a path in it."""
-        if self._scan.passed(b"["):
-            yield from self._array(path)
-        elif self._scan.passed(b"{"):
-            yield from self._object(path)
+        if self._scan.pass_byte_if_next(b"["):
+            yield from self._walk_array(path)
+        elif self._scan.pass_byte_if_next(b"{"):
+            yield from self._walk_object(path)
         else:
             self._passed_value()
 
-    def _array(self, path: str) -> Iterator[ScannedValue]:
+    def _walk_array(self, path: str) -> Iterator[ScannedValue]:
         here, _, rest = path.partition(".")
         self.is_there |= path == "item"
-        if self._scan.passed(b"]"):
+        if self._scan.pass_byte_if_next(b"]"):
             return
         while True:
-            yield from self._value(rest if here == "item" else None)
-            if self._scan.passed(b"]"):
+            yield from self._walk_value(rest if here == "item" else None)
+            if self._scan.pass_byte_if_next(b"]"):
                 return
-            self._pass(b",")
+            self._pass_required_byte(b",")
 
-    def _object(self, path: str) -> Iterator[ScannedValue]:
+    def _walk_object(self, path: str) -> Iterator[ScannedValue]:
         top = path == self._items
         seen: set[str] = set()
-        if self._scan.passed(b"}"):
+        if self._scan.pass_byte_if_next(b"}"):
             return
         while True:
-            name = self._name()
+            name = self._read_object_key()
             if top and len(self._names) < _NAMES:
                 self._names.append(name)
-            self._pass(b":")
+            self._pass_required_byte(b":")
             on_the_way = bool(name) and f"{path}.".startswith(f"{name}.")
             if on_the_way and name in seen:
                 raise DataError(f"{self._raw.path}: the key {name!r} is there twice; mend it, or acquire it again")
             if on_the_way:
                 seen.add(name)
-            yield from self._value(path[len(name) + 1 :] if on_the_way else None)
-            if self._scan.passed(b"}"):
+            yield from self._walk_value(path[len(name) + 1 :] if on_the_way else None)
+            if self._scan.pass_byte_if_next(b"}"):
                 return
-            self._pass(b",")
+            self._pass_required_byte(b",")
 
-    def _value(self, path: str | None) -> Iterator[ScannedValue]:
+    def _walk_value(self, path: str | None) -> Iterator[ScannedValue]:
         """The entries in a value. Path: of them in it; empty: it is an entry itself; None: it has none."""
         if path is None:
             self._passed_value()
         elif path:
-            yield from self._below(path)
+            yield from self._entries_below_path(path)
         else:
             yield self._scan.value()
 
-    def _name(self) -> str:
+    def _read_object_key(self) -> str:
         if self._scan.next_byte() != ord('"'):
             raise NotJson(f"no name at byte {self._scan.offset}")
-        return str(_decoded(self._scan.value()))
+        return str(_decode_entry(self._scan.value()))
 
-    def _pass(self, byte: bytes) -> None:
-        if not self._scan.passed(byte):
+    def _pass_required_byte(self, byte: bytes) -> None:
+        if not self._scan.pass_byte_if_next(byte):
             ends = ", where the file ends" if self._scan.next_byte() < 0 else ""
             raise NotJson(f"no {byte.decode()!r} at byte {self._scan.offset}{ends}")
 
     def _passed_value(self) -> None:
         entry = self._scan.value()
         if entry.size <= self._raw.limits.row and not entry.deep:
-            _decoded(entry)
+            _decode_entry(entry)
 
 
-def _decoded(entry: ScannedValue) -> object:
+def _decode_entry(entry: ScannedValue) -> object:
     try:
         return msgspec.json.decode(entry.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -15,7 +15,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.rows.json_values import count_keys, decode_exact, key_twice, most_keys
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.lake.rows.row_blocks import LongRow, limited_blocks
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.readers.mapping.many import GiveUp
 from gristmill.readers.parts.lines import PartLines
 from gristmill.readers.parts.units import cut_by
@@ -104,7 +104,7 @@ def line_blocks(
             number += 1
             offset += block.length + 1
             continue
-        lines = rows_of(block)
+        lines = split_rows(block)
         raw.check_unpacked(offset - base + len(block), number + len(lines))
         start = len(BOM) if not number and not offset and lines[0].startswith(BOM) else 0
         lines[0] = lines[0][start:]
@@ -149,20 +149,20 @@ class JsonLines(RowDocuments):
         See gristmill.recipes.source.Source.convert.
         """
         for number, line in raw_lines(raw):
-            yield self._row(line, raw, number)
+            yield self._convert_line(line, raw, number)
 
     def blocks(self, raw: RawObject) -> Iterator[Converted | SpannedRows]:
         """The same rows as when it is called, many at once where all are plain."""
         for first, start, lines in line_blocks(raw):
             ends = list(accumulate(map((1).__add__, map(len, lines)), initial=start - 1))
-            rows = self._many(lines, ends)
+            rows = self._convert_plain_lines(lines, ends)
             if rows is not None:
                 yield rows
             else:
                 for number, line in _each_line(raw, first, start, lines):
-                    yield self._row(line, raw, number)
+                    yield self._convert_line(line, raw, number)
 
-    def _many(self, lines: list[bytes], ends: list[int]) -> SpannedRows | None:
+    def _convert_plain_lines(self, lines: list[bytes], ends: list[int]) -> SpannedRows | None:
         """The documents of lines; None if one is not plain. `ends` begins with the end of the line before them."""
         if self.plan is None or ends[-1] - ends[0] > _AT_ONCE:
             return None
@@ -171,19 +171,19 @@ class JsonLines(RowDocuments):
             keys, large = count_keys(rows)
             if large or (keys != most_keys(b"\n".join(lines)) and any(map(key_twice, lines, rows))):
                 return None
-            made, pairs = self.plan.encoded(rows)
+            made, pairs = self.plan.encode_documents(rows)
         except (orjson.JSONDecodeError, RecursionError, GiveUp):
             return None
         return SpannedRows(made, pairs, [end + 1 for end in ends[:-1]], ends[1:])
 
-    def _row(self, line: bytes, raw: RawObject, number: int) -> Converted:
-        row = value_of(line, f"{raw.name} row {number}")
+    def _convert_line(self, line: bytes, raw: RawObject, number: int) -> Converted:
+        row = json_value_or_refusal(line, f"{raw.name} row {number}")
         if isinstance(row, Refused):
             return row
         return self.document(row, raw, number, line)
 
 
-def value_of(data: bytes, where: str) -> Any:
+def json_value_or_refusal(data: bytes, where: str) -> Any:
     """The value of JSON bytes; a refused row if they have none, or an object with a key twice.
 
     Args:
@@ -214,7 +214,9 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
     wrong = not_utf8(data)
     if wrong:
         return Refused(NOT_UTF8, f"{where}: {wrong}", data)
-    return Refused(reason_of(error), where if isinstance(error, RecursionError) else f"{where}: {error}", data)
+    return Refused(
+        decoding_error_reason(error), where if isinstance(error, RecursionError) else f"{where}: {error}", data
+    )
 
 
 def not_utf8(data: bytes) -> str:
@@ -237,7 +239,7 @@ def not_utf8(data: bytes) -> str:
     return ""
 
 
-def reason_of(error: Exception) -> str:
+def decoding_error_reason(error: Exception) -> str:
     """The reason for an error of decode_exact(), as ledgers count it."""
     if isinstance(error, RecursionError):
         return "nested too deeply"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from gristmill.errors import DataError
 from gristmill.lake.rows.json_values import not_json
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
-from gristmill.readers.mapping.arrow_values import plain_values, string_of, without_nanoseconds
+from gristmill.readers.mapping.arrow_values import arrow_value_as_string, plain_values, without_nanoseconds
 from gristmill.readers.mapping.columns import check_columns
 from gristmill.readers.mapping.many import GiveUp
 from gristmill.readers.mapping.odd_rows import UNTOLD, rows_one_by_one
@@ -76,21 +76,21 @@ class ParquetRows(RowDocuments):
 
         See gristmill.recipes.source.Source.convert.
         """
-        for batch, number in self._batches(raw):
-            yield from self._each_row(_rows(batch, raw, number), batch, raw, number)
+        for batch, number in self._read_batches(raw):
+            yield from self._each_row(_batch_as_rows(batch, raw, number), batch, raw, number)
 
     def blocks(self, raw: RawObject) -> Iterator[Converted | SpannedRows]:
         """The same rows as when it is called, many at once where all are plain."""
-        for batch, number in self._batches(raw):
-            rows, plain = _rows(batch, raw, number)
+        for batch, number in self._read_batches(raw):
+            rows, plain = _batch_as_rows(batch, raw, number)
             if plain and self.plan is not None and _known_short(batch, raw):
                 try:
-                    made, pairs = self.plan.encoded([row for row in rows if isinstance(row, dict)])
+                    made, pairs = self.plan.encode_documents([row for row in rows if isinstance(row, dict)])
                     numbers = range(number, number + batch.num_rows + 1)
                     yield SpannedRows(made, pairs, numbers[:-1], numbers[1:])
                     continue
                 except GiveUp:
-                    rows, plain = _rows(batch, raw, number)
+                    rows, plain = _batch_as_rows(batch, raw, number)
             yield from self._each_row((rows, plain), batch, raw, number)
 
     def _each_row(self, given: _Rows, batch: pa.RecordBatch, raw: RawObject, number: int) -> Iterator[Converted]:
@@ -101,14 +101,18 @@ class ParquetRows(RowDocuments):
             if isinstance(row, Refused):
                 yield row
             else:
-                yield self._short(row, raw, number) if known_short else self._row(row, raw, number, plain=plain)
+                yield (
+                    self._convert_plain_row(row, raw, number)
+                    if known_short
+                    else self._convert_row(row, raw, number, plain=plain)
+                )
             number += 1
 
-    def _batches(self, raw: RawObject) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _read_batches(self, raw: RawObject) -> Iterator[tuple[pa.RecordBatch, int]]:
         """The rows of the file in batches, each with the number of its first row."""
         ranges = RangedFile(raw)
         if raw.size <= WINDOW and raw.part is None:
-            ranges.hold(0, raw.size)
+            ranges.hold_window(0, raw.size)
         try:
             file = pq.ParquetFile(ranges, buffer_size=_BUFFER, page_checksum_verification=True)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -117,44 +121,44 @@ class ParquetRows(RowDocuments):
         raw.check_unpacked(sum(group.total_byte_size for group in groups), file.metadata.num_rows, raw.size)
         check_index(file, raw.path)
         check_columns(self, file.schema_arrow, raw.path)
-        columns = self._columns(file.schema_arrow.names, raw)
+        columns = self._columns_to_read(file.schema_arrow.names, raw)
         at = raw.part.start if raw.part else 0
         for own in own_groups(file.metadata, raw):
             number = own.first
             if raw.size > WINDOW or raw.part:
                 ranges.pass_over(at, own.start)
-                ranges.hold(own.start, own.end)
+                ranges.hold_window(own.start, own.end)
                 at = own.end
             at_once = _rows_at_once(ranges, groups[own.number])
             batches = file.iter_batches(at_once, row_groups=[own.number], columns=columns, use_threads=False)
-            while (batch := self._next(batches, raw, number)) is not None:
+            while (batch := self._next_batch(batches, raw, number)) is not None:
                 yield batch, number
                 number += batch.num_rows
             if number - own.first != groups[own.number].num_rows:
                 raise DataError(f"{raw.path}: damaged: fewer rows than its index says; upload it again")
 
-    def _columns(self, names: list[str], raw: RawObject) -> list[str] | None:
+    def _columns_to_read(self, names: list[str], raw: RawObject) -> list[str] | None:
         """The columns that are read; None: all."""
         unknown = sorted(key for key in self.leave_out if key not in names and key.partition(".")[0] not in names)
         if unknown:
             raise DataError(f"{raw.path}: no column {', '.join(unknown)} to leave out; it has: {', '.join(names)}")
         if self.keep is None:
             return [name for name in names if name not in self.leave_out] if self.leave_out else None
-        heads = {key.partition(".")[0] for key in (*self.named(), *self.implied())}
+        heads = {key.partition(".")[0] for key in (*self.named(), *self.implied_fields())}
         return [name for name in names if name in heads or any(name == key for key in self.named())]
 
-    def _short(self, row: dict[str, Any], raw: RawObject, number: int) -> Converted:
+    def _convert_plain_row(self, row: dict[str, Any], raw: RawObject, number: int) -> Converted:
         """The document of a row whose values are those of JSON, and which cannot be too long."""
         made = self.document(row, raw, number, b"")
         return made._replace(raw=orjson.dumps(row)) if isinstance(made, Refused) else made
 
-    def _row(self, row: dict[str, Any], raw: RawObject, number: int, *, plain: bool) -> Converted:
+    def _convert_row(self, row: dict[str, Any], raw: RawObject, number: int, *, plain: bool) -> Converted:
         nan = self.nan == "refuse"
         try:
-            line = orjson.dumps(row, default=_string, option=_OPTION)
+            line = orjson.dumps(row, default=_arrow_value_as_string, option=_OPTION)
             wrong = _bytes_or_nan(row, nan=True) if nan and not plain and b"null" in line else None  # NaN becomes null
         except TypeError:
-            line, wrong = orjson.dumps(row, default=string_of, option=_OPTION), _bytes_or_nan(row, nan=nan)
+            line, wrong = orjson.dumps(row, default=arrow_value_as_string, option=_OPTION), _bytes_or_nan(row, nan=nan)
         if wrong:
             return Refused(wrong[0], f"{raw.name} row {number} ({wrong[1]})", line)
         if len(line) > raw.limits.row:
@@ -163,7 +167,7 @@ class ParquetRows(RowDocuments):
         return self.document(row if plain else orjson.loads(line), raw, number, line)
 
     @staticmethod
-    def _next(batches: Iterator[pa.RecordBatch], raw: RawObject, number: int) -> pa.RecordBatch | None:
+    def _next_batch(batches: Iterator[pa.RecordBatch], raw: RawObject, number: int) -> pa.RecordBatch | None:
         try:
             return next(batches, None)
         except MemoryError:  # Arrow's own is an ArrowException too
@@ -172,11 +176,11 @@ class ParquetRows(RowDocuments):
             raise DataError(f"{raw.path}: damaged after row {number} ({error}); upload it again") from error
 
 
-def _string(value: object) -> str:
+def _arrow_value_as_string(value: object) -> str:
     """A value of Arrow's for which JSON has no form."""
     if isinstance(value, bytes):
         raise TypeError
-    return string_of(value)
+    return arrow_value_as_string(value)
 
 
 def _bytes_or_nan(value: object, path: str = "", *, nan: bool) -> tuple[str, str] | None:
@@ -201,7 +205,7 @@ def _known_short(batch: pa.RecordBatch, raw: RawObject) -> bool:
     return short
 
 
-def _rows(batch: pa.RecordBatch, raw: RawObject, number: int) -> _Rows:
+def _batch_as_rows(batch: pa.RecordBatch, raw: RawObject, number: int) -> _Rows:
     """The rows of a batch, and whether all their values are those of JSON. Large batches give their rows one by one."""
     if batch.nbytes > _LARGE:
         return rows_one_by_one(batch, raw, number), False

@@ -40,10 +40,10 @@ class Distribution:
     description: str
 
 
-def normalised(name: str) -> str:
+def normalise_package_name(name: str) -> str:
     """The name of a package in the form in which PEP 503 compares names.
 
-    >>> normalised("Foo_Bar")
+    >>> normalise_package_name("Foo_Bar")
     'foo-bar'
     """
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -68,15 +68,19 @@ def distribution(raw: bytes) -> Distribution:
     if not name or not version:
         raise Unfit("metadata without name or version")
     body = message.get_payload()
-    description = body if isinstance(body, str) and body.strip() else _folded(message.get("Description", ""))
+    description = (
+        body if isinstance(body, str) and body.strip() else _unfold_description(message.get("Description", ""))
+    )
     licences = {_CLASSIFIERS[line] for line in message.get_all("Classifier", []) if line in _CLASSIFIERS}
     licence = message.get("License-Expression", "").strip()
     if not licence:
         licence = licences.pop() if len(licences) == 1 else UNKNOWN_LICENCE
-    return Distribution(normalised(name), version, licence, "" if description.strip() == "UNKNOWN" else description)
+    return Distribution(
+        normalise_package_name(name), version, licence, "" if description.strip() == "UNKNOWN" else description
+    )
 
 
-def _folded(header: str) -> str:
+def _unfold_description(header: str) -> str:
     """A description in the older form: a header of several lines.
 
     Its further lines begin with spaces, or with seven spaces and a bar.

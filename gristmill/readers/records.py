@@ -17,18 +17,18 @@ from gristmill.readers.mapping.fields import (
     Taker,
     TimeUnit,
     beside,
-    found,
-    id_of,
+    field_as_id,
+    field_as_text,
+    field_as_time,
+    find_field,
     joined_text,
+    make_field_taker,
     names,
     put,
-    taken,
-    taker,
-    text_of,
-    time_of,
+    take_field,
     with_metadata,
 )
-from gristmill.readers.mapping.many import Plan, plan_of
+from gristmill.readers.mapping.many import Plan, plan_of_options
 from gristmill.readers.mapping.turns import Turns
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import RawObject, Refused
@@ -108,12 +108,12 @@ class RowDocuments(Reader):
         """
         what = f"{type(self).__name__} of source {self.source!r}"
         check_types(self, what)
-        wrong = self._contradiction()
+        wrong = self._contradictory_options()
         if wrong:
             raise RecipeError(f"{what}: {wrong}")
-        _ = self._template
+        _ = self._id_template
 
-    def _contradiction(self) -> str:
+    def _contradictory_options(self) -> str:
         """What is wrong with the options together; empty if nothing is."""
         if self.id_template is not None and self.id_key not in {"id", None}:
             return "id_key and id_template are both given; give one"
@@ -135,17 +135,17 @@ class RowDocuments(Reader):
         return f"optional has {', '.join(unknown)}, which no other option names" if unknown else ""
 
     @cached_property
-    def _template(self) -> IdTemplate | None:
+    def _id_template(self) -> IdTemplate | None:
         what = f"{type(self).__name__} of source {self.source!r}: id_template"
         return None if self.id_template is None else IdTemplate(self.id_template, what)
 
     @cached_property
     def plan(self) -> Plan | None:
         """The options for making documents of many rows at once; None: rows are read one by one."""
-        return plan_of(self, self._template)
+        return plan_of_options(self, self._id_template)
 
     @cached_property
-    def _optional(self) -> frozenset[str]:
+    def _optional_fields(self) -> frozenset[str]:
         return frozenset(self.optional)
 
     def row_ids(self) -> RowIds:
@@ -158,14 +158,14 @@ class RowDocuments(Reader):
     def named(self) -> dict[str, str]:
         """The fields that the options name, and the option that names each. A row or schema should have them all."""
         known: dict[str, str] = {}
-        if self._template is not None:
-            known |= dict.fromkeys(self._template.keys, "id_template")
+        if self._id_template is not None:
+            known |= dict.fromkeys(self._id_template.keys, "id_template")
         elif self.id_key is not None:
             known[self.id_key] = "id_key"
         if self.turns is not None:
             known[self.turns.column] = "turns"
         elif not isinstance(self.format, Text):
-            known[_key(self.format)] = "format"
+            known[_content_key_of_format(self.format)] = "format"
         elif not self.text_keys:
             known[self.format.text_key] = "format"
         known |= dict.fromkeys(self.text_keys, "text_keys")
@@ -173,7 +173,7 @@ class RowDocuments(Reader):
             known |= {key: option for key in [getattr(self, option)] if key is not None}
         return known | dict.fromkeys(self.keep or (), "keep") | dict.fromkeys(self.rename, "rename")
 
-    def implied(self) -> tuple[str, ...]:
+    def implied_fields(self) -> tuple[str, ...]:
         """The fields that a document gets without an option that names them."""
         content = () if isinstance(self.format, Text) else _content_keys(self.format)
         return ("added", "created", "source", "text", *content)
@@ -196,31 +196,34 @@ class RowDocuments(Reader):
         if not isinstance(row, dict) or not _STRINGS.issuperset(map(type, row)):
             return Refused("not an object", f"{raw.name} row {number}", line)
         try:
-            return self._document(dict(row), raw, number)
+            return self._build_document(dict(row), raw, number)
         except RowTrouble as trouble:
             where = f"{raw.name} row {number}"
             detail = trouble.detail or (names(row, trouble.path) if isinstance(trouble, NoField) else "")
             return Refused(trouble.reason, f"{where} ({detail})" if detail else where, line)
 
-    def _document(self, fields: dict[str, Any], raw: RawObject, number: int) -> Document:
-        take = self._takers
-        if self._template is not None:
-            row_id = self._template.made(fields)
+    def _build_document(self, fields: dict[str, Any], raw: RawObject, number: int) -> Document:
+        take = self._field_takers
+        if self._id_template is not None:
+            row_id = self._id_template.made(fields)
         elif self.id_key is None:
             row_id = f"{raw.path.rpartition('/raw/')[2]}:{number}"
         else:
-            row_id = id_of(take.id(fields), self.id_key)
+            row_id = field_as_id(take.id(fields), self.id_key)
         messages = None if self.turns is None else self.turns.messages(fields)
-        text = self._text(fields)
-        source = self.source if self.source_key is None else id_of(take.source(fields), self.source_key)
-        added, created = self._time(fields, "added", self.added_key), self._time(fields, "created", self.created_key)
+        text = self._row_text(fields)
+        source = self.source if self.source_key is None else field_as_id(take.source(fields), self.source_key)
+        added, created = (
+            self._time_field(fields, "added", self.added_key),
+            self._time_field(fields, "created", self.created_key),
+        )
         if self.added is not None and (added is UNSET or added is None):
             added = self.added
         if "source" in fields and fields["source"] == source:
             del fields["source"]
-        metadata = self._metadata(fields, messages)
+        metadata = self._row_metadata(fields, messages)
         if not isinstance(self.format, Text):
-            content = _list(metadata or {}, _key(self.format))
+            content = _metadata_list(metadata or {}, _content_key_of_format(self.format))
             if not content and isinstance(self.format, Chat):
                 raise RowTrouble("no turns")
             text = field_text(content) if isinstance(self.format, Chat) else text
@@ -229,9 +232,9 @@ class RowDocuments(Reader):
         return Document(row_id, text, source, added, created, UNSET if metadata is None else metadata)
 
     @cached_property
-    def _takers(self) -> _Takers:
+    def _field_takers(self) -> _Takers:
         def taker_of(key: str | None) -> Taker:
-            return taker(key or "", optional=key in self.optional)
+            return make_field_taker(key or "", optional=key in self.optional)
 
         text_key = self.format.text_key if isinstance(self.format, Text) else ""
         return _Takers(
@@ -241,43 +244,43 @@ class RowDocuments(Reader):
             source=taker_of(self.source_key),
             times={key: taker_of(key) for key in (self.added_key, self.created_key) if key is not None},
             renamed=tuple((name, taker_of(key)) for key, name in self.rename.items()),
-            left_out=tuple(taker(key, optional=True) for key in self.leave_out),
+            left_out=tuple(make_field_taker(key, optional=True) for key in self.leave_out),
         )
 
-    def _text(self, fields: dict[str, Any]) -> str:
+    def _row_text(self, fields: dict[str, Any]) -> str:
         if isinstance(self.format, Text):
             if not self.text_keys:
-                given = self._takers.text(fields)
-                return given if isinstance(given, str) else text_of(given, self.format.text_key)
-            texts = {key: take(fields) for key, take in self._takers.texts}
+                given = self._field_takers.text(fields)
+                return given if isinstance(given, str) else field_as_text(given, self.format.text_key)
+            texts = {key: take(fields) for key, take in self._field_takers.texts}
             return joined_text({key: None if it is MISSING else it for key, it in texts.items()}, self.text_separator)
         if isinstance(self.format, Prebuilt) and isinstance(fields.get("text"), str):
             return str(fields.pop("text"))
         return ""
 
-    def _time(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
+    def _time_field(self, fields: dict[str, Any], name: str, key: str | None) -> str | UnsetType | None:
         """The document's `added` or `created`, as far as it is known."""
         if key is None:
             if name in fields and (fields[name] is None or isinstance(fields[name], str)):
                 plain: str | None = fields.pop(name)
                 return plain
             return UNSET
-        given = self._takers.times[key](fields)
-        return UNSET if given is MISSING else time_of(given, key, self.time_unit)
+        given = self._field_takers.times[key](fields)
+        return UNSET if given is MISSING else field_as_time(given, key, self.time_unit)
 
-    def _metadata(self, fields: dict[str, Any], messages: list[dict[str, Any]] | None) -> dict[str, Any] | None:
+    def _row_metadata(self, fields: dict[str, Any], messages: list[dict[str, Any]] | None) -> dict[str, Any] | None:
         """The rest of a row, arranged as the options say; None if nothing is left."""
         renamed: dict[str, Any] = {}
-        for name, take in self._takers.renamed:
+        for name, take in self._field_takers.renamed:
             value = take(fields)
             if value is not MISSING:
                 renamed[name] = value
         if messages is not None and self.turns is not None:
-            taken(fields, self.turns.column)
+            take_field(fields, self.turns.column)
             renamed[self._messages_field] = messages
         if self.keep is not None:
-            fields = self._kept(fields, self.keep)
-        for take in self._takers.left_out:
+            fields = self._kept_fields(fields, self.keep)
+        for take in self._field_takers.left_out:
             take(fields)
         metadata = with_metadata(fields) if "metadata" in fields else fields or None
         if not renamed:
@@ -290,20 +293,20 @@ class RowDocuments(Reader):
     def _messages_field(self) -> str:
         return self.format.messages_field if isinstance(self.format, Chat) else ""
 
-    def _kept(self, fields: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
+    def _kept_fields(self, fields: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:
         """The fields that the recipe keeps, and those of the format."""
         kept: dict[str, Any] = {}
         content = () if isinstance(self.format, Text) or self.turns is not None else _content_keys(self.format)
         for key in (*keep, *content):
-            value = found(fields, key)
+            value = find_field(fields, key)
             if value is not MISSING:
                 put(kept, key, fields, value)
-            elif key not in self._optional and key not in content:
+            elif key not in self._optional_fields and key not in content:
                 raise NoField(key)
         return kept
 
 
-def _list(metadata: Mapping[str, Any], key: str) -> list[Any]:
+def _metadata_list(metadata: Mapping[str, Any], key: str) -> list[Any]:
     """The turns, or the token ids, of a row."""
     given = metadata.get(key, MISSING)
     if given is MISSING:
@@ -323,17 +326,17 @@ def field_text(messages: list[Any]) -> str:
     'user: Hi\n\nassistant: Ho'
     """
     turns = [turn for turn in messages if isinstance(turn, dict)]
-    return "\n\n".join(f"{turn.get('role', '')}: {_content(turn.get('content'))}" for turn in turns)
+    return "\n\n".join(f"{turn.get('role', '')}: {_message_text(turn.get('content'))}" for turn in turns)
 
 
-def _content(content: object) -> str:
+def _message_text(content: object) -> str:
     """The text of a message. If the content is a list of pieces, their texts are joined."""
     if isinstance(content, list):
         return "".join(str(piece.get("text", "")) for piece in content if isinstance(piece, dict))
     return content if isinstance(content, str) else ""
 
 
-def _key(declared: Chat | Prebuilt) -> str:
+def _content_key_of_format(declared: Chat | Prebuilt) -> str:
     """The field that holds the rows' content in this format."""
     return declared.messages_field if isinstance(declared, Chat) else declared.input_ids_key
 

@@ -64,16 +64,16 @@ def tar_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Memb
         DataError: the archive is truncated or damaged, or more follows behind its end.
     """
     stream = _TarStream(file, name)
-    for entry in _entries(stream):
+    for entry in _walk_entries(stream):
         is_folder = entry.kind == tarfile.DIRTYPE
         if is_folder or not (entry.name.endswith("/") or rules.accept(entry.name)):
-            stream.skip(entry.size)
+            stream.skip_entry_data(entry.size)
             continue
         unread = rules.unread(entry.name)
-        reason = rules.refusal(entry.name, 0 if unread else entry.size, entry.refused)
+        reason = rules.refusal_reason(entry.name, 0 if unread else entry.size, entry.refused)
         if reason or unread:
             begin = stream.data(min(rules.begin, entry.size)) if reason == TOO_LARGE else b""
-            stream.skip(entry.size - len(begin) if begin else entry.size)
+            stream.skip_entry_data(entry.size - len(begin) if begin else entry.size)
             yield Member(entry.name, begin, reason, entry.size, entry.modified, entry.comment)
         else:
             yield Member(entry.name, stream.data(entry.size), modified=entry.modified, comment=entry.comment)
@@ -91,19 +91,19 @@ class _TarStream:
         self._offset = 0
         self.inside = "its first header"
 
-    def header(self) -> bytes:
+    def next_header_block(self) -> bytes:
         """The next block; empty at the end of the archive."""
         block = self._file.read(_BLOCK)
         self.inside = f"the header at byte {self._offset}"
         if len(block) < _BLOCK:
-            raise self.truncated(len(block))
+            raise self.truncated_error(len(block))
         self._offset += _BLOCK
         if any(block):
             return block
-        self._end()
+        self._check_zero_end()
         return b""
 
-    def _end(self) -> None:
+    def _check_zero_end(self) -> None:
         """Reads the rest, which is zeros."""
         while rest := self._file.read(_STEP):
             if rest.count(0) < len(rest):
@@ -117,52 +117,52 @@ class _TarStream:
         """The data of an entry; its padding is skipped."""
         data = self._file.read(size)
         if len(data) < size:
-            raise self.truncated(len(data))
+            raise self.truncated_error(len(data))
         self._offset += size
-        self._pass(-size % _BLOCK)
+        self._pass_bytes(-size % _BLOCK)
         return data
 
-    def skip(self, size: int) -> None:
+    def skip_entry_data(self, size: int) -> None:
         """Reads the data of an entry, and keeps nothing."""
-        self._pass(size + -size % _BLOCK)
+        self._pass_bytes(size + -size % _BLOCK)
 
-    def _pass(self, size: int) -> None:
+    def _pass_bytes(self, size: int) -> None:
         left = size
         while left:
             seen = len(self._file.read(min(left, _STEP)))
             if not seen:
-                raise self.truncated(0)
+                raise self.truncated_error(0)
             self._offset += seen
             left -= seen
 
-    def truncated(self, seen: int) -> DataError:
+    def truncated_error(self, seen: int) -> DataError:
         """The error of an archive that ends too early."""
         return DataError(
             f"{self._name}: truncated: it ends at byte {self._offset + seen} (unpacked), in {self.inside}; acquire it"
             " again"
         )
 
-    def damaged(self, why: str) -> DataError:
+    def damaged_header_error(self, why: str) -> DataError:
         """The error of a header that is not valid."""
         return DataError(f"{self._name}: not a valid tar archive: {self.inside}: {why}; acquire it again")
 
 
-def _entries(stream: _TarStream) -> Iterator[_Entry]:
+def _walk_entries(stream: _TarStream) -> Iterator[_Entry]:
     """The entries. The data of each is still to be read, or to be skipped, before the next is asked for."""
     shared: dict[str, str] = {}
     own: dict[str, str] = {}
-    while block := stream.header():
-        info = _info(block, stream)
+    while block := stream.next_header_block():
+        info = _parse_tar_header(block, stream)
         if info.type in _PAX:
-            own = {**own, **_records(stream, info.size)}
+            own = {**own, **_parse_pax_records(stream, info.size)}
         elif info.type == tarfile.XGLTYPE:
-            shared = {**shared, **_records(stream, info.size)}
+            shared = {**shared, **_parse_pax_records(stream, info.size)}
         elif info.type == tarfile.GNUTYPE_LONGNAME:
-            own = {**own, "path": _text(_extra(stream, info.size).rstrip(b"\0"))}
+            own = {**own, "path": _decode_tar_name(_extended_header_data(stream, info.size).rstrip(b"\0"))}
         elif info.type == tarfile.GNUTYPE_LONGLINK:
-            _extra(stream, info.size)
+            _extended_header_data(stream, info.size)
         else:
-            entry = _entry(info, {**shared, **own}, stream)
+            entry = _entry_from_headers(info, {**shared, **own}, stream)
             if info.type == tarfile.GNUTYPE_SPARSE:
                 _skip_map(block, stream)
             stream.inside = f"entry {entry.name!r}"
@@ -170,26 +170,26 @@ def _entries(stream: _TarStream) -> Iterator[_Entry]:
             own = {}
 
 
-def _info(block: bytes, stream: _TarStream) -> tarfile.TarInfo:
+def _parse_tar_header(block: bytes, stream: _TarStream) -> tarfile.TarInfo:
     try:
         info = tarfile.TarInfo.frombuf(block, "utf-8", "backslashreplace")
     except tarfile.HeaderError as error:
-        raise stream.damaged(str(error)) from error
+        raise stream.damaged_header_error(str(error)) from error
     if info.size < 0:
-        raise stream.damaged(f"an entry of {info.size} bytes")
+        raise stream.damaged_header_error(f"an entry of {info.size} bytes")
     return info
 
 
-def _entry(info: tarfile.TarInfo, values: dict[str, str], stream: _TarStream) -> _Entry:
+def _entry_from_headers(info: tarfile.TarInfo, values: dict[str, str], stream: _TarStream) -> _Entry:
     """An entry, from its header and the values of the PAX headers before it."""
     name = plain_path(values.get("path", info.name))
     try:
         size = int(values["size"]) if "size" in values else info.size
         modified = float(values.get("mtime", info.mtime))
     except ValueError as error:
-        raise stream.damaged(f"size or mtime is no number ({error})") from error
+        raise stream.damaged_header_error(f"size or mtime is no number ({error})") from error
     if size < 0:
-        raise stream.damaged(f"an entry of {size} bytes")
+        raise stream.damaged_header_error(f"an entry of {size} bytes")
     kind = tarfile.DIRTYPE if info.type in _FILES and name.endswith("/") and not size else info.type
     refused = "" if kind in _FILES else _KINDS.get(kind, "unknown kind of entry")
     if any(key.startswith("GNU.sparse.") for key in values):
@@ -204,20 +204,24 @@ def _entry(info: tarfile.TarInfo, values: dict[str, str], stream: _TarStream) ->
     )
 
 
-def _extra(stream: _TarStream, size: int) -> bytes:
+def _extended_header_data(stream: _TarStream, size: int) -> bytes:
     """The data of a header that describes the next entry."""
     if size > _HEADER_LIMIT:
-        raise stream.damaged(f"a PAX header or long name of {size} bytes, at most {_HEADER_LIMIT} are read")
+        raise stream.damaged_header_error(
+            f"a PAX header or long name of {size} bytes, at most {_HEADER_LIMIT} are read"
+        )
     return stream.data(size)
 
 
-def _records(stream: _TarStream, size: int) -> dict[str, str]:
+def _parse_pax_records(stream: _TarStream, size: int) -> dict[str, str]:
     what = "a record of its PAX header is malformed"
-    found, _ = pax_records(_extra(stream, size), lambda at: stream.damaged(f"{what}, at byte {at} of it"))
-    return {_text(key): _text(value) for key, value in found.items()}
+    found, _ = pax_records(
+        _extended_header_data(stream, size), lambda at: stream.damaged_header_error(f"{what}, at byte {at} of it")
+    )
+    return {_decode_tar_name(key): _decode_tar_name(value) for key, value in found.items()}
 
 
-def _text(raw: bytes) -> str:
+def _decode_tar_name(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 

@@ -12,10 +12,10 @@ from msgspec import UNSET
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.shard_file import suffix
+from gristmill.lake.rows.shard_file import lower_suffix
 from gristmill.readers.archive import is_archive, refused_member
 from gristmill.readers.files.raw_files import raw_files
-from gristmill.readers.mapping.front_matter import front_matter, heading
+from gristmill.readers.mapping.front_matter import first_markdown_heading, front_matter
 from gristmill.readers.text import OTHER_ENCODING, Unfit, check_encoding, decoded_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import Json, check_pattern, check_types
@@ -98,11 +98,11 @@ class TextFiles(Reader):
             return accepted
 
         for file in raw_files(raw, accept):
-            yield refused_member(raw, file) if file.refused else self._document(file, raw)
+            yield refused_member(raw, file) if file.refused else self._file_document(file, raw)
         if others:
             yield LeftOut("not among the wanted members", others)
 
-    def _document(self, file: Member, raw: RawObject) -> Converted:
+    def _file_document(self, file: Member, raw: RawObject) -> Converted:
         inside = is_archive(raw.path)
         found = re.search(self.groups, file.name) if self.groups is not None else None
         groups = {name: value for name, value in found.groupdict().items() if value is not None} if found else {}
@@ -114,8 +114,8 @@ class TextFiles(Reader):
         metadata |= groups
         try:
             text = decoded_text(file.raw, self.encoding)
-            if suffix(file.name) in MARKDOWN:
-                text = self._described(text, metadata)
+            if lower_suffix(file.name) in MARKDOWN:
+                text = self._text_behind_front_matter(text, metadata)
         except Unfit as error:
             if error.reason == "empty text":
                 return LeftOut(error.reason)
@@ -128,7 +128,7 @@ class TextFiles(Reader):
         made_id = f"{raw.name}/{file.name}" if inside and self.archive_in_id else file.name
         return Document(id=made_id, text=text, source=self.source, added=added, metadata=metadata)
 
-    def _described(self, text: str, metadata: dict[str, Any]) -> str:
+    def _text_behind_front_matter(self, text: str, metadata: dict[str, Any]) -> str:
         """The text behind the front matter. What the options want to know is added to the metadata."""
         title = None
         if self.front_matter:
@@ -137,7 +137,7 @@ class TextFiles(Reader):
                 metadata["front_matter"] = matter
                 title = matter.get("title")
         if self.title:
-            title = title if isinstance(title, str) and title else heading(text)
+            title = title if isinstance(title, str) and title else first_markdown_heading(text)
             if title:
                 metadata["title"] = title
         return text

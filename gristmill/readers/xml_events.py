@@ -56,18 +56,18 @@ class XmlElement:
             if isinstance(each, XmlElement) and name in {None, each.name}:
                 yield each
 
-    def below(self, name: str) -> Iterator["XmlElement"]:
+    def descendants(self, name: str) -> Iterator["XmlElement"]:
         """All elements of this name at any depth in it, in order; those inside of a found one too."""
         for each in self.elements():
             if each.name == name:
                 yield each
-            yield from each.below(name)
+            yield from each.descendants(name)
 
     def find(self, *path: str) -> Union["XmlElement", None]:
         """The first element that a path of names leads to, or None.
 
-        >>> tree = parsed([b"<a><b/><b><c>1</c></b></a>"], where="x.xml")
-        >>> tree.find("b", "c") is None, [each.text() for each in tree.below("c")]
+        >>> tree = parse_xml_document([b"<a><b/><b><c>1</c></b></a>"], where="x.xml")
+        >>> tree.find("b", "c") is None, [each.text() for each in tree.descendants("c")]
         (True, ['1'])
         """
         found: XmlElement | None = self
@@ -80,7 +80,7 @@ class XmlElement:
         return "".join(each if isinstance(each, str) else each.text() for each in self.content)
 
 
-def parsed(
+def parse_xml_document(
     pieces: Iterable[bytes], *, where: str, limit: int = ELEMENT_LIMIT, depth_limit: int = DEPTH_LIMIT
 ) -> XmlElement:
     """The root element of a document.
@@ -92,15 +92,15 @@ def parsed(
         depth_limit: largest number of elements inside each other.
 
     Raises:
-        Unfit: "row too long", or a reason of subtrees().
+        Unfit: "row too long", or a reason of parse_wanted_elements().
     """
-    found = list(subtrees(pieces, None, where=where, limit=limit, depth_limit=depth_limit))
+    found = list(parse_wanted_elements(pieces, None, where=where, limit=limit, depth_limit=depth_limit))
     if found[0].too_large:
         raise Unfit("row too long", f"{where}: more than {limit} bytes of XML")
     return found[0]
 
 
-def subtrees(
+def parse_wanted_elements(
     pieces: Iterable[bytes],
     names: Container[str] | None,
     *,
@@ -126,16 +126,17 @@ def subtrees(
             names the document, the line and the byte.
 
     >>> rows = [b"<posts><row id='1'>To <i>be</i>", b".</row><row id='2'/></posts>"]
-    >>> [(row.attributes["id"], row.text(), row.start, row.end) for row in subtrees(rows, {"row"}, where="x.xml")]
+    >>> found = parse_wanted_elements(rows, {"row"}, where="x.xml")
+    >>> [(row.attributes["id"], row.text(), row.start, row.end) for row in found]
     [('1', 'To be.', 7, 38), ('2', '', 38, 51)]
     """
     parser = _Parser(names, where, limit, depth_limit)
     for piece in pieces:
         for start in range(0, len(piece), _STEP):
             parser.feed(piece[start : start + _STEP])
-            yield from parser.take()
+            yield from parser.take_complete_elements()
     parser.feed(b"", last=True)
-    yield from parser.take()
+    yield from parser.take_complete_elements()
 
 
 class _Parser:
@@ -152,18 +153,18 @@ class _Parser:
         self._expat = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.buffer_size = _STEP
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
-        parser.CommentHandler = parser.DefaultHandlerExpand = self._other
-        parser.ProcessingInstructionHandler = self._other
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._declaration
-        parser.AttlistDeclHandler = self._declaration
-        parser.ExternalEntityRefHandler = self._declaration
-        parser.SkippedEntityHandler = self._skipped
+        parser.StartElementHandler = self._start_element
+        parser.EndElementHandler = self._end_element
+        parser.CharacterDataHandler = self._add_characters
+        parser.CommentHandler = parser.DefaultHandlerExpand = self._handle_other_markup
+        parser.ProcessingInstructionHandler = self._handle_other_markup
+        parser.StartDoctypeDeclHandler = self._check_doctype
+        parser.EntityDeclHandler = self._refuse_declaration
+        parser.AttlistDeclHandler = self._refuse_declaration
+        parser.ExternalEntityRefHandler = self._refuse_declaration
+        parser.SkippedEntityHandler = self._refuse_unknown_entity
 
-    def take(self) -> list[XmlElement]:
+    def take_complete_elements(self) -> list[XmlElement]:
         """The elements that are complete since the last call."""
         done, self._done = self._done, []
         return done
@@ -182,21 +183,23 @@ class _Parser:
         try:
             self._expat.Parse(piece, last)
         except expat.ExpatError as error:
-            raise self._unfit(MALFORMED, expat.ErrorString(error.code), error.lineno) from error
+            raise self._unfit_error(MALFORMED, expat.ErrorString(error.code), error.lineno) from error
         except (ValueError, LookupError, UnicodeError) as error:  # the codec that the document declares
-            raise self._unfit(MALFORMED, str(error)) from error
+            raise self._unfit_error(MALFORMED, str(error)) from error
         if self._stalled > self._limit:
-            raise self._unfit(MALFORMED, f"a tag or comment is longer than {self._limit} bytes")
+            raise self._unfit_error(MALFORMED, f"a tag or comment is longer than {self._limit} bytes")
 
-    def _unfit(self, reason: str, detail: str, line: int | None = None) -> Unfit:
+    def _unfit_error(self, reason: str, detail: str, line: int | None = None) -> Unfit:
         at = max(self._expat.ErrorByteIndex, 0)
         return Unfit(reason, f"{self._where}: line {line or self._expat.CurrentLineNumber}, byte {at}: {detail}")
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
         self._stalled = 0
         self._depth += 1
         if self._depth > self._depth_limit:
-            raise self._unfit("xml nested too deeply", f"more than {self._depth_limit} elements inside each other")
+            raise self._unfit_error(
+                "xml nested too deeply", f"more than {self._depth_limit} elements inside each other"
+            )
         if attributes and self._names_dtd:
             self._check_references()
         if self._skipping is not None:
@@ -212,22 +215,22 @@ class _Parser:
             self._size = 0
         self._stack.append(element)
         size = len(name) + sum(len(key) + len(value) for key, value in attributes.items())
-        self._grow(size)
+        self._count_held_size(size)
 
-    def _end(self, _tag: str) -> None:
+    def _end_element(self, _tag: str) -> None:
         self._stalled = 0
         self._depth -= 1
         if self._skipping is not None:
             root, depth = self._skipping
             if self._depth < depth:
                 self._skipping = None
-                self._finish(root)
+                self._finish_wanted_element(root)
         elif self._stack:
             element = self._stack.pop()
             if not self._stack:
-                self._finish(element)
+                self._finish_wanted_element(element)
 
-    def _finish(self, element: XmlElement) -> None:
+    def _finish_wanted_element(self, element: XmlElement) -> None:
         """Adds the end of a wanted element. expat gives the first byte of its end tag; the tag's bytes are at hand.
 
         Of an element that is one tag, `<a/>`, expat gives the byte after it.
@@ -241,13 +244,13 @@ class _Parser:
         element.end = at
         self._done.append(element)
 
-    def _characters(self, text: str) -> None:
+    def _add_characters(self, text: str) -> None:
         self._stalled = 0
         if self._stack:
             self._stack[-1].content.append(text)
-            self._grow(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
+            self._count_held_size(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
-    def _grow(self, size: int) -> None:
+    def _count_held_size(self, size: int) -> None:
         self._size += size + _PER_NODE
         if self._size > self._limit + _PER_NODE:
             root = self._stack[0]
@@ -255,23 +258,23 @@ class _Parser:
             self._skipping = root, self._depth - len(self._stack) + 1
             self._stack = []
 
-    def _other(self, *_: str) -> None:
+    def _handle_other_markup(self, *_: str) -> None:
         self._stalled = 0
 
-    def _doctype(self, _name: str, system: str | None, _public: str | None, _subset: int) -> None:
+    def _check_doctype(self, _name: str, system: str | None, _public: str | None, _subset: int) -> None:
         self._names_dtd = system is not None
 
-    def _declaration(self, *_: object) -> int:
-        raise self._unfit(
+    def _refuse_declaration(self, *_: object) -> int:
+        raise self._unfit_error(
             "xml declares entities",
             "a declaration of an entity or of default attributes, which are never expanded; remove it",
         )
 
-    def _skipped(self, name: str, is_parameter: int) -> None:
+    def _refuse_unknown_entity(self, name: str, is_parameter: int) -> None:
         """A reference to an entity that only the DTD defines, which is not read."""
         if is_parameter or f"{name};" not in html5:
-            raise self._unfit("unknown entity in xml", f"{'%' if is_parameter else '&'}{name};")
-        self._characters(html5[f"{name};"])
+            raise self._unfit_error("unknown entity in xml", f"{'%' if is_parameter else '&'}{name};")
+        self._add_characters(html5[f"{name};"])
 
     def _check_references(self) -> None:
         """Refuses a tag whose attributes refer to an entity of the DTD: expat would leave it out without a word."""
@@ -280,4 +283,4 @@ class _Parser:
         if b"&" in tag:
             for name in _REFERENCE.findall(tag.replace(b"\0", b"")):
                 if name not in _PREDEFINED:
-                    raise self._unfit("unknown entity in xml", f"&{name.decode()}; in an attribute")
+                    raise self._unfit_error("unknown entity in xml", f"&{name.decode()}; in an attribute")

@@ -94,7 +94,7 @@ class MemberRules:
         self._seen: set[str] = set()
         self._total = 0
 
-    def refusal(self, name: str, size: int, kind: str = "") -> str:
+    def refusal_reason(self, name: str, size: int, kind: str = "") -> str:
         """The reason why an accepted entry is not read; empty if it is read. Its size then counts towards the total.
 
         Args:
@@ -102,7 +102,7 @@ class MemberRules:
             size: size of the entry in bytes, unpacked.
             kind: kind of an entry that is not a plain file, such as "link"; empty for a plain file.
         """
-        if unsafe(name.removesuffix("/")):
+        if is_unsafe_path(name.removesuffix("/")):
             return "unsafe entry name"
         if name.endswith("/"):
             return FOLDER_WITH_DATA
@@ -167,15 +167,15 @@ def file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Mem
             check_layout(file, archive, name)
             comment = archive.comment.decode("utf-8", "replace")
             for info in archive.infolist():
-                path = _path(info)
+                path = _entry_path(info)
                 if (path.endswith("/") and not info.file_size) or not (path.endswith("/") or rules.accept(path)):
                     continue
-                reason = rules.refusal(path, info.file_size, _kind(info))
+                reason = rules.refusal_reason(path, info.file_size, _unreadable_entry_kind(info))
                 if reason:
-                    begin = _begin(file, archive, info, rules.begin) if reason == TOO_LARGE else b""
+                    begin = _first_unpacked_bytes(file, archive, info, rules.begin) if reason == TOO_LARGE else b""
                     yield Member(path, begin, reason, info.file_size, comment=comment)
                 else:
-                    yield Member(path, _unpacked(file, archive, info), comment=comment)
+                    yield Member(path, _unpack_entry(file, archive, info), comment=comment)
     except _DAMAGE as error:
         raise DataError(f"{name}: not a complete zip archive ({error}); acquire it again") from error
 
@@ -239,7 +239,7 @@ class BoundedDirectory(io.RawIOBase):
         )
 
 
-def _kind(info: zipfile.ZipInfo) -> str:
+def _unreadable_entry_kind(info: zipfile.ZipInfo) -> str:
     """The kind of an entry, if it is not a file that can be read."""
     if info.flag_bits & _ENCRYPTED:
         return "encrypted entry"
@@ -252,14 +252,14 @@ def _kind(info: zipfile.ZipInfo) -> str:
     return "" if info.compress_type in compressions else "unknown compression"
 
 
-def _unpacked(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _unpack_entry(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """The bytes of an entry. An entry that unpacks to more than it declares is damaged, and is not unpacked further.
 
     zipfile unpacks at least 4 KiB of packed bytes at once. Of bz2, these may hold gigabytes. It also ends silently
     where the declared size ends.
     """
     if info.compress_type in {zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}:
-        plain = _decompressed(raw, info)
+        plain = _decompress_entry(raw, info)
     else:
         step = _LZMA_STEP if info.compress_type == zipfile.ZIP_LZMA else _STEP
         one_more = copy.copy(info)
@@ -267,21 +267,21 @@ def _unpacked(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
         with archive.open(one_more) as file:
             plain = b"".join(iter(lambda: file.read(step), b""))
     if len(plain) != info.file_size or zlib.crc32(plain) != info.CRC:
-        raise _damaged(info)
+        raise _damaged_zip_error(info)
     return plain
 
 
-def _begin(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+def _first_unpacked_bytes(raw: IO[bytes], archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """At most so many of the first bytes of an entry: more are not unpacked."""
     if not most:
         return b""
     if info.compress_type in {zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}:
-        return _unpacker(info).decompress(_packed(raw, info, most), most)
+        return _decompressor_of_entry(info).decompress(_first_packed_bytes(raw, info, most), most)
     with archive.open(info) as file:
         return file.read(min(most, _LZMA_STEP))
 
 
-def _packed(raw: IO[bytes], info: zipfile.ZipInfo, most: int) -> bytes:
+def _first_packed_bytes(raw: IO[bytes], info: zipfile.ZipInfo, most: int) -> bytes:
     """At most so many of the first bytes of an entry, as they are packed."""
     raw.seek(info.header_offset)
     name, extra = struct.unpack_from("<HH", raw.read(_LOCAL_HEADER), _LOCAL_HEADER - 4)
@@ -289,24 +289,24 @@ def _packed(raw: IO[bytes], info: zipfile.ZipInfo, most: int) -> bytes:
     return raw.read(min(info.compress_size, most))
 
 
-def _unpacker(info: zipfile.ZipInfo) -> "bz2.BZ2Decompressor | zlib._Decompress":
+def _decompressor_of_entry(info: zipfile.ZipInfo) -> "bz2.BZ2Decompressor | zlib._Decompress":
     return bz2.BZ2Decompressor() if info.compress_type == zipfile.ZIP_BZIP2 else zlib.decompressobj(-zlib.MAX_WBITS)
 
 
-def _decompressed(raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+def _decompress_entry(raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
     """An entry's data, or one byte more than it declares. Its packed data must end where its stream does."""
-    unpack = _unpacker(info)
-    plain = unpack.decompress(_packed(raw, info, info.compress_size), info.file_size + 1)
+    unpack = _decompressor_of_entry(info)
+    plain = unpack.decompress(_first_packed_bytes(raw, info, info.compress_size), info.file_size + 1)
     if not unpack.eof or unpack.unused_data:
-        raise _damaged(info)
+        raise _damaged_zip_error(info)
     return plain
 
 
-def _damaged(info: zipfile.ZipInfo) -> zipfile.BadZipFile:
+def _damaged_zip_error(info: zipfile.ZipInfo) -> zipfile.BadZipFile:
     return zipfile.BadZipFile(f"size or checksum of {info.filename!r} is wrong")
 
 
-def _path(info: zipfile.ZipInfo) -> str:
+def _entry_path(info: zipfile.ZipInfo) -> str:
     r"""An entry's name, as UTF-8 whether it says so or not. Bytes that are not UTF-8 become `\x..`, which is unsafe."""
     raw_name = info.orig_filename.encode("utf-8" if info.flag_bits & _IS_UTF8 else "cp437")
     return plain_path(raw_name.decode("utf-8", "backslashreplace"))
@@ -323,11 +323,11 @@ def plain_path(name: str) -> str:
     return name
 
 
-def unsafe(name: str) -> bool:
+def is_unsafe_path(name: str) -> bool:
     """Whether a path is no plain relative one: it is empty, absolute or longer than 1,000 characters, or has a part
     that is empty, `.` or `..`, or a backslash, a control character or a separator of lines.
 
-    >>> [unsafe(path) for path in ("docs/a.txt", "../a.txt", "/etc/passwd", "a//b")]
+    >>> [is_unsafe_path(path) for path in ("docs/a.txt", "../a.txt", "/etc/passwd", "a//b")]
     [False, True, True, True]
     """
     return (

@@ -67,12 +67,12 @@ class ReadColumn:
         return _TYPES[self.kind]
 
 
-def schema_of(columns: Iterable[ReadColumn]) -> Any:
+def schema_of_columns(columns: Iterable[ReadColumn]) -> Any:
     """The Arrow schema of columns."""
     return pa.schema([(column.name, column.type) for column in columns])
 
 
-def columns_of(
+def choose_columns(
     asked: Sequence[str | Column] | None,
     sets: Sequence[str],
     kinds: Callable[[str], Kinds | None],
@@ -93,7 +93,7 @@ def columns_of(
     places = [ReadColumn(name, name, "origin") for name in origins] + [ReadColumn("row", "row", "row")]
     fields = [ReadColumn(name, name, "VARCHAR") for name in TEXTS] + [ReadColumn("metadata", "metadata", "json")]
     plain = {column.name: column for column in (*fields, *places)}
-    chosen = [_column(column, plain, kinds) for column in asked] if asked is not None else list(fields)
+    chosen = [_read_column(column, plain, kinds) for column in asked] if asked is not None else list(fields)
     named = {(column.set, column.label) for column in chosen}
     for name in dict.fromkeys(sets):
         declared = kinds(name)
@@ -117,7 +117,9 @@ def columns_of(
     return tuple(chosen)
 
 
-def _column(asked: str | Column, plain: Mapping[str, ReadColumn], kinds: Callable[[str], Kinds | None]) -> ReadColumn:
+def _read_column(
+    asked: str | Column, plain: Mapping[str, ReadColumn], kinds: Callable[[str], Kinds | None]
+) -> ReadColumn:
     if isinstance(asked, Column):
         return ReadColumn(asked.name, asked.path, asked.type)
     if asked in plain:

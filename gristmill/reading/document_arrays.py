@@ -102,7 +102,7 @@ def text_values(rows: Iterable[Row], name: str, held: RowLines) -> list[str]:
     values: list[Any] = [row.get(name) for row in rows]
     if set(map(type, values)) - {str}:
         number = next(n for n, value in enumerate(values) if type(value) is not str)
-        raise MalformedRow(held.path, held.numbers[number], f"no string {name!r}, but {_shown(values[number])}")
+        raise MalformedRow(held.path, held.numbers[number], f"no string {name!r}, but {_shorten_value(values[number])}")
     return values
 
 
@@ -121,20 +121,20 @@ def document_values(column: ReadColumn, rows: list[Row], held: RowLines) -> list
         return _as_json(rows, held)
     if column.path in NEEDED:
         return text_values(rows, column.path, held)
-    values = list(map(_getter(column.path), rows))
+    values = list(map(_path_getter(column.path), rows))
     if set(map(type, values)) - _PYTHON[column.kind] - _NOTHING:
-        raise _misfit(column, values, held, lambda value: type(value) in _PYTHON[column.kind])
+        raise _misfit_row_error(column, values, held, lambda value: type(value) in _PYTHON[column.kind])
     if column.kind == "DOUBLE":
         try:
             return [None if value is None else float(value) for value in values]
         except OverflowError:
-            raise _misfit(column, values, held, lambda value: abs(value) <= float_info.max) from None
+            raise _misfit_row_error(column, values, held, lambda value: abs(value) <= float_info.max) from None
     if column.kind == "BIGINT":
         numbers = [value for value in values if value is not None]
         if numbers and not -_BIGINT <= min(numbers) <= max(numbers) < _BIGINT:
-            raise _misfit(column, values, held, lambda value: bool(-_BIGINT <= value < _BIGINT))
+            raise _misfit_row_error(column, values, held, lambda value: bool(-_BIGINT <= value < _BIGINT))
     if column.kind == "VARCHAR[]" and not all(map(_only_texts, values)):
-        raise _misfit(column, values, held, _only_texts)
+        raise _misfit_row_error(column, values, held, _only_texts)
     return values
 
 
@@ -155,18 +155,20 @@ def float_array(values: Sequence[Any]) -> Any:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
 
 
-def _misfit(column: ReadColumn, values: list[Any], held: RowLines, fits: Callable[[Any], bool]) -> MalformedRow:
+def _misfit_row_error(
+    column: ReadColumn, values: list[Any], held: RowLines, fits: Callable[[Any], bool]
+) -> MalformedRow:
     number = next(n for n, value in enumerate(values) if value is not None and not fits(value))
     return MalformedRow(
         held.path,
         held.numbers[number],
-        f"{column.path!r} is no {column.kind}, but {_shown(values[number])}",
+        f"{column.path!r} is no {column.kind}, but {_shorten_value(values[number])}",
         f"read this column with its own type: field({column.path!r}, TYPE) of gristmill.recipes.rules, or the whole of"
         " 'metadata' as JSON",
     )
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     return "absent" if value is None else short_repr(value)
 
 
@@ -177,7 +179,7 @@ class _Broken:
         return "below a value that is no object"
 
 
-def _getter(path: str) -> Callable[[Row], Any]:
+def _path_getter(path: str) -> Callable[[Row], Any]:
     keys = path.split(".")
     if len(keys) == 1:
         return lambda row: row.get(path)
@@ -202,7 +204,7 @@ def _as_json(rows: list[Row], held: RowLines) -> list[str | None]:
             continue
         value = row["metadata"]
         if type(value) is not dict and value is not None:
-            raise MalformedRow(held.path, held.numbers[number], f"'metadata' is no object, but {_shown(value)}")
+            raise MalformedRow(held.path, held.numbers[number], f"'metadata' is no object, but {_shorten_value(value)}")
         try:
             data = orjson.dumps(value)
         except TypeError:  # an integer beyond 64 bits that decode_exact read, or more than 254 levels

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import xxhash
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, load_hashes
-from gristmill.lake.ledger.id_index import hash_of
+from gristmill.lake.ledger.id_index import hash_pair
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count
 from gristmill.reading.document_arrays import decode_rows
-from gristmill.reading.feeds import pair_of, whole_lines
+from gristmill.reading.feeds import pair_of_row, whole_lines
 from gristmill.reading.partitions import ReadShard
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.rows import Rows
@@ -51,19 +51,19 @@ class DocumentRows(Rows):
         check_count("limit is", limit)
         self._limit = limit
         most = sum(shard.shard.rows for shard in shards)
-        super().__init__(reader.schema, self._read, title, most if limit is None else min(most, limit))
+        super().__init__(reader.schema, self._read_batches, title, most if limit is None else min(most, limit))
 
-    def _read(self) -> Iterator[Any]:
+    def _read_batches(self) -> Iterator[Any]:
         for shard in self._shards:
-            yield from self._reader.of_shard(shard, origin_of(shard))
+            yield from self._reader.batches_of_shard(shard, origin_columns_of_shard(shard))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries, by column; raises the same errors as batches()."""
-        return islice(self._rows(), self.most)
+        return islice(self._read_rows(), self.most)
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _read_rows(self) -> Iterator[dict[str, Any]]:
         for shard in self._shards:
-            yield from self._reader.rows_of_shard(shard, origin_of(shard))
+            yield from self._reader.rows_of_shard(shard, origin_columns_of_shard(shard))
 
     def sample(self, n: int, seed: int = 0) -> Rows:
         """Rows drawn by the hashes of their (source, id): the same call gives the same rows, on each machine.
@@ -89,7 +89,7 @@ class DocumentRows(Rows):
             raise RecipeError(f"sample() draws from all rows, so limit={self._limit} would not hold; leave limit out")
         store = self._reader.store
         with thread_pool(AT_ONCE) as pool:
-            drawn = pool.map(lambda pair: _first(store, pair[1], pair[0], n, seed), enumerate(self._shards))
+            drawn = pool.map(lambda pair: _first_drawn_rows(store, pair[1], pair[0], n, seed), enumerate(self._shards))
             picks = heapq.nsmallest(n, (pick for some in drawn for pick in some))
         by_shard: dict[int, dict[int, bytes]] = {}
         for pick in sorted(picks, key=lambda pick: (pick.shard, pick.row)):
@@ -98,63 +98,63 @@ class DocumentRows(Rows):
         def read() -> Iterator[Any]:
             for number, rows in by_shard.items():
                 shard = self._shards[number]
-                yield from self._reader.of_shard(shard, origin_of(shard), rows)
+                yield from self._reader.batches_of_shard(shard, origin_columns_of_shard(shard), rows)
 
         return Rows(self.schema, read, f"sample of {self.title}", len(picks))
 
 
-def origin_of(shard: ReadShard) -> dict[str, str]:
+def origin_columns_of_shard(shard: ReadShard) -> dict[str, str]:
     """The place of the rows of a shard: the values of its columns `snapshot`, `shard` and `stream`."""
     where = shard.partition.place
     return {
         "snapshot": where.snapshot,
         "shard": shard.shard.name,
-        "stream": names_of(where.asset).get("stream", ""),
+        "stream": names_in_asset_address(where.asset).get("stream", ""),
     }
 
 
-def _begin(shard: ReadShard, seed: int) -> int:
+def _draw_start(shard: ReadShard, seed: int) -> int:
     """Where on the circle of hashes the draw of a snapshot begins. Snapshots with equal ids get different rows."""
     where = shard.partition.place
     return xxhash.xxh3_128_intdigest(f"{where.asset}/{where.snapshot}".encode(), seed)
 
 
-def _first(store: Store, shard: ReadShard, number: int, n: int, seed: int) -> list[_Pick]:
+def _first_drawn_rows(store: Store, shard: ReadShard, number: int, n: int, seed: int) -> list[_Pick]:
     """The first rows of a shard in the draw, at most n."""
     rows = shard.shard.rows
     if not rows or not n:
         return []
-    begin = _begin(shard, seed)
+    begin = _draw_start(shard, seed)
     path = shard.partition.place.index(shard.shard.name)
     entry = store.head(path)
     if entry is None:
         raise DataError(f"{path} is missing; make its shard again")
     if entry.size < rows * (HASH_BYTES + ROW_BYTES):  # Gristmill 0.1 wrote hashes only
-        return heapq.nsmallest(n, _scanned(store, shard, number, begin))
-    place = _position(store, path, rows, begin)
+        return heapq.nsmallest(n, _picks_by_scan(store, shard, number, begin))
+    place = _first_position_after(store, path, rows, begin)
     picks: list[_Pick] = []
     for first, last in ((place, min(place + n, rows)), (0, min(place, n - min(n, rows - place)))):
         if first < last:
-            picks += _picks(store, path, rows, number, begin, first, last)
+            picks += _picks_in_range(store, path, rows, number, begin, first, last)
     return picks
 
 
-def _picks(store: Store, path: str, rows: int, number: int, begin: int, first: int, last: int) -> list[_Pick]:
+def _picks_in_range(store: Store, path: str, rows: int, number: int, begin: int, first: int, last: int) -> list[_Pick]:
     """The rows at positions [first, last) of an index."""
     hashes = store.read_range(path, first * HASH_BYTES, last * HASH_BYTES)
     start = rows * HASH_BYTES
     numbers = store.read_range(path, start + first * ROW_BYTES, start + last * ROW_BYTES)
     return [
-        _pick(hashes[i * HASH_BYTES : (i + 1) * HASH_BYTES], begin, number, row)
+        _pick_from_hash(hashes[i * HASH_BYTES : (i + 1) * HASH_BYTES], begin, number, row)
         for i, row in enumerate(row[0] for row in struct.iter_unpack(">I", numbers))
     ]
 
 
-def _pick(digest: bytes, begin: int, shard: int, row: int) -> _Pick:
+def _pick_from_hash(digest: bytes, begin: int, shard: int, row: int) -> _Pick:
     return _Pick((int.from_bytes(digest, "big") - begin) % _CIRCLE, shard, row, digest)
 
 
-def _position(store: Store, path: str, rows: int, begin: int) -> int:
+def _first_position_after(store: Store, path: str, rows: int, begin: int) -> int:
     """The position of the first hash that is not before the beginning of the draw; `rows` if all are before it."""
     low, high = 0, rows
     while high - low > 1024:
@@ -167,8 +167,8 @@ def _position(store: Store, path: str, rows: int, begin: int) -> int:
     return low + before
 
 
-def _scanned(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
+def _picks_by_scan(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
     """All rows of a shard, by their ids."""
     for held in whole_lines(shard.file(store), verified=True):
         for row, line in zip(held.numbers, decode_rows(held), strict=True):
-            yield _pick(hash_of(pair_of(line, held.path, row)), begin, number, row)
+            yield _pick_from_hash(hash_pair(pair_of_row(line, held.path, row)), begin, number, row)

@@ -10,7 +10,7 @@ from typing import Protocol
 from gristmill.errors import MalformedRow, Misaligned, StoreError
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import ShardFile
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.reading.document_arrays import Row, RowLines, decode_rows
 
 MEND = "make this attribute set again"
@@ -29,7 +29,7 @@ def whole_lines(file: ShardFile, *, verified: bool) -> Iterator[RowLines]:
     """
     first = 0
     for block in file.blocks(verified=verified):
-        held = [rows_of(block)]
+        held = [split_rows(block)]
         del block
         count = len(held[0])
         yield RowLines(file.path, range(first, first + count), held.pop())
@@ -86,13 +86,13 @@ class AlignedFeed:
     """A set beside its documents: row n of the set is of row n of the documents."""
 
     def __init__(self, file: ShardFile, *, verified: bool) -> None:
-        self._feed = file.feed(verified=verified)
+        self._feed = file.open_row_feed(verified=verified)
 
     def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         first = self._feed.row
         lines = self._feed.next_rows(len(pairs), documents.path)
         held = RowLines(self._feed.path, range(first, first + len(lines)), lines)
-        return held, _same(decode_rows(held), pairs, held, documents)
+        return held, _check_same_ids(decode_rows(held), pairs, held, documents)
 
     def finish(self, beside: str) -> None:
         self._feed.finish(beside)
@@ -107,7 +107,7 @@ class PickedFeed:
     def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         lines = [line for some in some_lines(self._file, documents.numbers) for line in some.lines]
         held = RowLines(self._file.path, documents.numbers, lines)
-        return held, _same(decode_rows(held), pairs, held, documents)
+        return held, _check_same_ids(decode_rows(held), pairs, held, documents)
 
     def finish(self, beside: str) -> None:
         """Nothing is left to check."""
@@ -126,7 +126,7 @@ class ForwardFeed:
         numbers: list[int] = []
         for wanted, document in zip(pairs, documents.numbers, strict=True):
             for number, line, row in self._rows:
-                if pair_of(row, self._path, number, wanted[0]) == wanted:
+                if pair_of_row(row, self._path, number, wanted[0]) == wanted:
                     lines.append(line)
                     rows.append(row)
                     numbers.append(number)
@@ -148,7 +148,7 @@ def _one_by_one(blocks: Iterable[RowLines]) -> Iterator[tuple[int, bytes, Row]]:
         yield from zip(held.numbers, held.lines, decode_rows(held), strict=True)
 
 
-def pair_of(row: Row, path: str, number: int, source: str = "") -> Pair:
+def pair_of_row(row: Row, path: str, number: int, source: str = "") -> Pair:
     """The (source, id) of a row.
 
     Args:
@@ -167,10 +167,10 @@ def pair_of(row: Row, path: str, number: int, source: str = "") -> Pair:
     return pair[0], pair[1]
 
 
-def _same(rows: list[Row], pairs: Sequence[Pair], held: RowLines, documents: RowLines) -> list[Row]:
+def _check_same_ids(rows: list[Row], pairs: Sequence[Pair], held: RowLines, documents: RowLines) -> list[Row]:
     """The rows, after their ids were compared with those of the documents."""
     for row, number, pair in zip(rows, held.numbers, pairs, strict=True):
-        if pair_of(row, held.path, number, pair[0]) != pair:
+        if pair_of_row(row, held.path, number, pair[0]) != pair:
             raise Misaligned(
                 f"{held.path}: row {number}: id {row['id']!r} (source {row.get('source')!r}), but {documents.path} has"
                 f" {pair[1]!r} (source {pair[0]!r}) there; {MEND}"

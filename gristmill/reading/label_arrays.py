@@ -39,8 +39,8 @@ def label_arrays(
     """
     name = columns[0].set
     try:
-        labels = [_labels(row, f"{name}__") for row in rows]
-        return {column.name: _array(column, labels, held) for column in columns}
+        labels = [_labels_with_prefix(row, f"{name}__") for row in rows]
+        return {column.name: _label_array(column, labels, held) for column in columns}
     except _OtherForm:
         known = lengths()
     labels = []
@@ -48,19 +48,19 @@ def label_arrays(
         [row] = parse_rows([line], name, held.path, number, [length])
         labels.append({f"{name}__{label}": [list(span) for span in spans] for label, spans in row.labels.items()})
     try:
-        return {column.name: _array(column, labels, held) for column in columns}
+        return {column.name: _label_array(column, labels, held) for column in columns}
     except _OtherForm:  # an integer beyond 64 bits
         raise MalformedRow(held.path, held.numbers[0], f"a span of {name!r} in these rows has a huge number") from None
 
 
-def _labels(row: Row, prefix: str) -> dict[str, Any]:
+def _labels_with_prefix(row: Row, prefix: str) -> dict[str, Any]:
     labels = row.get("attributes")
     if type(labels) is not dict or not all(key.startswith(prefix) for key in labels) or None in labels.values():
         raise _OtherForm  # a label of null has no spans; one that is left out is absent
     return labels
 
 
-def _array(column: ReadColumn, rows: list[dict[str, Any]], held: RowLines) -> Any:
+def _label_array(column: ReadColumn, rows: list[dict[str, Any]], held: RowLines) -> Any:
     if column.kind == "labels":
         return _map_array(rows, f"{column.set}__")
     values = [row.get(column.path) for row in rows]
@@ -77,10 +77,10 @@ def _array(column: ReadColumn, rows: list[dict[str, Any]], held: RowLines) -> An
             f"{column.path} has {len(values[several] or ())} spans, but column {column.name!r} is read as one score",
             f"read it as spans({column.path!r}) of gristmill.recipes.rules",
         )
-    return float_array([_score(spans) if spans else None for spans in values])
+    return float_array([_single_span_score(spans) if spans else None for spans in values])
 
 
-def _score(spans: list[Any]) -> Any:
+def _single_span_score(spans: list[Any]) -> Any:
     try:
         start, end, score = spans[0]
     except (TypeError, ValueError):
@@ -103,7 +103,7 @@ def _spans_array(values: Sequence[Spans | None]) -> Any:
         raise _OtherForm from None
     if (set(map(type, starts)) | set(map(type, ends))) - {int} or set(map(type, scores)) - _NUMBERS:
         raise _OtherForm
-    children = [_integers(starts), _integers(ends), float_array(scores)]
+    children = [_integer_array(starts), _integer_array(ends), float_array(scores)]
     structs = pa.StructArray.from_arrays(children, fields=list(SPANS.value_type))
     sizes = (len(spans) if spans else 0 for spans in values)
     offsets = pa.array([0, *accumulate(sizes)], pa.int32())
@@ -118,7 +118,7 @@ def _map_array(rows: Sequence[dict[str, Any]], prefix: str) -> Any:
     return pa.MapArray.from_arrays(offsets, keys, _spans_array([spans for row in rows for spans in row.values()]))
 
 
-def _integers(values: Iterable[Any]) -> Any:
+def _integer_array(values: Iterable[Any]) -> Any:
     try:
         return pa.array(values, pa.int64())
     except (pa.ArrowException, OverflowError):

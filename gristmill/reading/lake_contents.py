@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.lake.address import Place, place
-from gristmill.lake.asset_kinds import PARTITIONED, rank_of
+from gristmill.lake.asset_kinds import PARTITIONED, report_rank
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
-from gristmill.reading.partitions import snapshots_of
+from gristmill.reading.partitions import snapshots_of_asset
 from gristmill.reports.sizes import size_in_words
 from gristmill.threads import thread_pool
 
@@ -85,21 +85,21 @@ def lake_contents(store: Store, prefix: str = "") -> LakeContents:
         StoreError: the lake does not answer.
     """
     below = prefix.strip("/")
-    places = [each for each in _places(store) if not below or f"{each.asset}/".startswith(f"{below}/")]
-    places.sort(key=lambda each: (rank_of(each.asset), each.asset, each.snapshot))
+    places = [each for each in _readable_places(store) if not below or f"{each.asset}/".startswith(f"{below}/")]
+    places.sort(key=lambda each: (report_rank(each.asset), each.asset, each.snapshot))
     with thread_pool(AT_ONCE) as pool:
-        return LakeContents(pool.map(lambda each: _listed(store, each), places))
+        return LakeContents(pool.map(lambda each: _list_partition(store, each), places))
 
 
-def _places(store: Store) -> Iterator[Place]:
+def _readable_places(store: Store) -> Iterator[Place]:
     for kind in PARTITIONED:
         for asset in list_assets(store, kind):
             folders: Sequence[str] = [f"{asset}/{split}" for split in kind.splits] or [asset]
-            keys = {key for folder in folders for key in snapshots_of(store, folder)}
+            keys = {key for folder in folders for key in snapshots_of_asset(store, folder)}
             yield from (place(asset, key) for key in sorted(keys))
 
 
-def _listed(store: Store, where: Place) -> ListedPartition:
+def _list_partition(store: Store, where: Place) -> ListedPartition:
     head = read_head(store, where)
     totals = head.totals if head else {}
     return ListedPartition(

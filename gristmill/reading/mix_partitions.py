@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import mix_asset, mix_index, place
-from gristmill.lake.asset_kinds import MIX, names_of
+from gristmill.lake.asset_kinds import MIX, names_in_asset_address
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
-from gristmill.reading.partitions import ReadPartition, open_partition, snapshots_of
+from gristmill.reading.partitions import ReadPartition, open_partition, snapshots_of_asset
 from gristmill.stages.mixing.index import read_index
 
 
@@ -27,15 +27,15 @@ def mix_partitions(
         DataError: the mix has no index, or a slice is not finished, or changed since the index was written.
         StoreError: a run is at work on a slice.
     """
-    known = [names_of(asset)["stream"] for asset in list_assets(store, MIX, mix=name)]
+    known = [names_in_asset_address(asset)["stream"] for asset in list_assets(store, MIX, mix=name)]
     if not known:
-        mixes = sorted({names_of(asset)["mix"] for asset in list_assets(store, MIX)})
+        mixes = sorted({names_in_asset_address(asset)["mix"] for asset in list_assets(store, MIX)})
         raise RecipeError(f"{store.url}: there is no mix {name!r}; {known_names(name, mixes)}")
     for stream in streams or ():
         if stream not in known:
             raise RecipeError(f"mix {name!r}: there is no stream {stream!r}; {known_names(stream, known)}")
     if snapshots is not None:
-        return _named(store, name, known if streams is None else streams, snapshots)
+        return _partitions_of_mix(store, name, known if streams is None else streams, snapshots)
     index = read_index(store, mix_index(name))
     if index is None:
         raise DataError(f"{mix_index(name)}: does not exist yet, or is damaged; make the mix, or name snapshots=[...]")
@@ -53,8 +53,10 @@ def mix_partitions(
     return found
 
 
-def _named(store: Store, name: str, streams: Sequence[str], snapshots: Sequence[str]) -> list[ReadPartition]:
-    there = {stream: snapshots_of(store, mix_asset(name, stream)) for stream in streams}
+def _partitions_of_mix(
+    store: Store, name: str, streams: Sequence[str], snapshots: Sequence[str]
+) -> list[ReadPartition]:
+    there = {stream: snapshots_of_asset(store, mix_asset(name, stream)) for stream in streams}
     known = sorted({key for keys in there.values() for key in keys})
     for key in snapshots:
         if key not in known:

@@ -10,11 +10,11 @@ from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, TOKENIZER
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.open import Lake
 from gristmill.reading.arguments import check_name, check_names
-from gristmill.reading.columns import Kinds, columns_of
+from gristmill.reading.columns import Kinds, choose_columns
 from gristmill.reading.document_rows import DocumentRows
 from gristmill.reading.lake_contents import LakeContents, lake_contents
 from gristmill.reading.mix_partitions import mix_partitions
-from gristmill.reading.partitions import named_asset, partitions_of, shards_of
+from gristmill.reading.partitions import named_asset, partitions_of_asset, shards_to_read
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.token_rows import TokenRows
 from gristmill.recipes.rules import Column
@@ -78,14 +78,14 @@ class OpenedLake(Lake, frozen=True):
             DataError: a partition is not finished, or a set was made from other documents.
             StoreError: a run is at work on a partition, or the lake does not answer.
         """
-        _check(columns, sets=sets, snapshots=snapshots, shards=shards)
+        _check_column_names(columns, sets=sets, snapshots=snapshots, shards=shards)
         store = self.store()
         asset = named_asset(version, DOCUMENTS, "wiki/v1")
-        chosen = columns_of(columns, sets, self.kinds)
+        chosen = choose_columns(columns, sets, self.kinds)
         beside = sorted({column.set for column in chosen if column.set})
-        partitions = partitions_of(store, asset, snapshots)
+        partitions = partitions_of_asset(store, asset, snapshots)
         reader = BatchReader(store, chosen, verified=verified)
-        return DocumentRows(reader, shards_of(store, partitions, beside, shards), asset, limit)
+        return DocumentRows(reader, shards_to_read(store, partitions, beside, shards), asset, limit)
 
     def mix(
         self,
@@ -120,13 +120,13 @@ class OpenedLake(Lake, frozen=True):
             StoreError: as in documents().
         """
         check_name("the mix's name", name, "starter")
-        _check(columns, sets=sets, snapshots=snapshots, shards=shards, streams=streams)
+        _check_column_names(columns, sets=sets, snapshots=snapshots, shards=shards, streams=streams)
         store = self.store()
-        chosen = columns_of(columns, sets, self.kinds, ("stream", "snapshot", "shard"))
+        chosen = choose_columns(columns, sets, self.kinds, ("stream", "snapshot", "shard"))
         beside = sorted({column.set for column in chosen if column.set})
         partitions = mix_partitions(store, name, streams, snapshots)
         reader = BatchReader(store, chosen, verified=verified)
-        return DocumentRows(reader, shards_of(store, partitions, beside, shards), f"mix {name}", limit)
+        return DocumentRows(reader, shards_to_read(store, partitions, beside, shards), f"mix {name}", limit)
 
     def tokens(
         self,
@@ -171,7 +171,7 @@ class OpenedLake(Lake, frozen=True):
         caches = list(list_assets(store, TOKEN_CACHE))
         if asset not in caches:
             raise RecipeError(f"{store.url}: there is no {asset}; {known_names(asset, caches)}")
-        decode = _decoder(self.tokenizer(tokenizer)) if decoded else None
+        decode = _token_decoder(self.tokenizer(tokenizer)) if decoded else None
         return TokenRows(store, asset, split, columns, snapshots, shards, limit, decode, verified=verified)
 
     def tokenizer(self, name: str) -> "Tokenizer":
@@ -184,7 +184,7 @@ class OpenedLake(Lake, frozen=True):
         from tokenizers import Tokenizer  # noqa: PLC0415 - only those who decode need it
 
         store = self.store()
-        names = [address.removeprefix(TOKENIZER.top) for address in list_assets(store, TOKENIZER)]
+        names = [address.removeprefix(TOKENIZER.top_folder) for address in list_assets(store, TOKENIZER)]
         if name not in names:
             raise RecipeError(f"{store.url}: there is no tokenizer {name!r}; {known_names(name, names)}")
         return Tokenizer.from_str(files.read_tokenizer(store, name)[1].decode())
@@ -224,10 +224,10 @@ class OpenedLake(Lake, frozen=True):
             printer.text(f"lake {self.url}: {error}")
 
 
-def _check(columns: Sequence[str | Column] | None, **lists: Sequence[str] | None) -> None:
+def _check_column_names(columns: Sequence[str | Column] | None, **lists: Sequence[str] | None) -> None:
     check_names((str, Column), columns=columns)
     check_names((str,), **lists)
 
 
-def _decoder(tokenizer: "Tokenizer") -> Callable[[list[list[int]]], list[str]]:
+def _token_decoder(tokenizer: "Tokenizer") -> Callable[[list[list[int]]], list[str]]:
     return lambda rows: tokenizer.decode_batch(rows, skip_special_tokens=False)

@@ -12,7 +12,7 @@ from gristmill.errors import DataError, RecipeError, StoreError, known_names
 from gristmill.execution.claim import is_claimed_by_run
 from gristmill.lake.address import Place, attributes_asset, place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
 from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import find_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
@@ -85,7 +85,7 @@ def open_partition(store: Store, where: Place) -> ReadPartition:
         DataError: it is not finished, or its ledger is wrong.
         StoreError: a run is at work on it.
     """
-    if is_claimed_by_run(store, where.claim):
+    if is_claimed_by_run(store, where.claim_path):
         raise StoreError(
             f"{where.asset}, snapshot {where.snapshot}: is being made, or the run that made it has died; read it when"
             " it is finished, or make it again"
@@ -100,13 +100,13 @@ def open_partition(store: Store, where: Place) -> ReadPartition:
     return ReadPartition(where, head, {shard.name: shard for shard in shards})
 
 
-def snapshots_of(store: Store, asset: str) -> list[str]:
+def snapshots_of_asset(store: Store, asset: str) -> list[str]:
     """The snapshots of an asset that have rows in the lake, finished or not; sorted."""
     top = f"{asset}/"
     return sorted(folder.removeprefix(top).rstrip("/") for folder in store.folders(top))
 
 
-def partitions_of(store: Store, asset: str, snapshots: Sequence[str] | None) -> list[ReadPartition]:
+def partitions_of_asset(store: Store, asset: str, snapshots: Sequence[str] | None) -> list[ReadPartition]:
     """The partitions of an asset, in the order of their snapshots.
 
     Args:
@@ -129,20 +129,20 @@ def partitions_of(store: Store, asset: str, snapshots: Sequence[str] | None) -> 
 
 
 def known_snapshots(store: Store, asset: str) -> list[str]:
-    """The snapshots of an asset that the lake has, as snapshots_of() gives them.
+    """The snapshots of an asset that the lake has, as snapshots_of_asset() gives them.
 
     Raises:
         RecipeError: the lake has no such asset; the message lists those that it has.
     """
-    there = snapshots_of(store, asset)
+    there = snapshots_of_asset(store, asset)
     if not there:
-        known = known_names(asset, _alike(store, asset))
+        known = known_names(asset, _assets_of_same_kind(store, asset))
         mend = "" if "did you mean" in known else f"; make it first, if it is on a shelf: `gristmill make - {asset}`"
         raise RecipeError(f"{store.url}: there is no {asset}; {known}{mend}")
     return there
 
 
-def _alike(store: Store, asset: str) -> Iterable[str]:
+def _assets_of_same_kind(store: Store, asset: str) -> Iterable[str]:
     """The assets of the same kind."""
     kind = kind_of(asset)
     return list_assets(store, kind) if kind else ()
@@ -163,13 +163,13 @@ def named_asset(name: str, kind: AssetKind, example: str) -> str:
     'sources/wiki/v1/documents'
     """
     check_name("name", name, example)
-    for address in (name, f"{name}/documents", f"{DOCUMENTS.top}{name}/documents"):
+    for address in (name, f"{name}/documents", f"{DOCUMENTS.top_folder}{name}/documents"):
         if kind_of(address) is kind:
             return address
     raise RecipeError(f"{name!r} names no {kind.name} of a lake: write it as {example!r}")
 
 
-def shards_of(
+def shards_to_read(
     store: Store, partitions: Sequence[ReadPartition], sets: Sequence[str], shards: Sequence[str] | None
 ) -> list[ReadShard]:
     """The shards that are read, in order, each with the shards of the attribute sets beside it.
@@ -197,15 +197,17 @@ def shards_of(
         beside = {name: _set_beside(store, partition, name) for name in sets}
         for name, shard in sorted(partition.shards.items()):
             if name in wanted:
-                found.append(ReadShard(partition, shard, {s: _shard(partition, b, name) for s, b in beside.items()}))
+                found.append(
+                    ReadShard(partition, shard, {s: _shard_beside(partition, b, name) for s, b in beside.items()})
+                )
     return found
 
 
 def _set_beside(store: Store, partition: ReadPartition, name: str) -> ReadPartition:
     parent = partition.parent()
-    names = names_of(parent.asset)
+    names = names_in_asset_address(parent.asset)
     where = place(attributes_asset(names["source"], names["version"], name), parent.snapshot)
-    if parent.snapshot not in snapshots_of(store, where.asset):
+    if parent.snapshot not in snapshots_of_asset(store, where.asset):
         top = where.asset.removesuffix(name)
         sets = [folder.removeprefix(top).rstrip("/") for folder in store.folders(top)]
         if name not in sets:
@@ -215,7 +217,7 @@ def _set_beside(store: Store, partition: ReadPartition, name: str) -> ReadPartit
     return open_partition(store, where)
 
 
-def _shard(partition: ReadPartition, beside: ReadPartition, name: str) -> tuple[Place, Shard]:
+def _shard_beside(partition: ReadPartition, beside: ReadPartition, name: str) -> tuple[Place, Shard]:
     """The set's shard beside a shard of documents; it must have been made from the same rows."""
     where = beside.place
     shard = beside.shards.get(name)

@@ -8,11 +8,19 @@ import pyarrow as pa
 
 from gristmill.errors import StoreError
 from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.id_index import hash_of
+from gristmill.lake.ledger.id_index import hash_pair
 from gristmill.lake.store.protocol import Store
-from gristmill.reading.columns import ReadColumn, schema_of
+from gristmill.reading.columns import ReadColumn, schema_of_columns
 from gristmill.reading.document_arrays import Row, RowLines, as_array, decode_rows, document_values, text_values
-from gristmill.reading.feeds import AlignedFeed, ForwardFeed, LabelFeed, PickedFeed, pair_of, some_lines, whole_lines
+from gristmill.reading.feeds import (
+    AlignedFeed,
+    ForwardFeed,
+    LabelFeed,
+    PickedFeed,
+    pair_of_row,
+    some_lines,
+    whole_lines,
+)
 from gristmill.reading.label_arrays import label_arrays
 from gristmill.reading.partitions import ReadShard
 
@@ -37,9 +45,9 @@ class BatchReader:
     @property
     def schema(self) -> Any:
         """The Arrow schema of the batches."""
-        return schema_of(self.columns)
+        return schema_of_columns(self.columns)
 
-    def of_shard(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None = None) -> Iterator[Any]:
+    def batches_of_shard(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None = None) -> Iterator[Any]:
         """The rows of a shard, one record batch for each block of about 4 MiB.
 
         Args:
@@ -52,7 +60,7 @@ class BatchReader:
             DataError: a row is wrong, or a set does not match.
             StoreError: a shard is not the one that its ledger names; this is raised after its last batch.
         """
-        for values in self._blocks(shard, origin, picked):
+        for values in self._value_blocks(shard, origin, picked):
             arrays = [
                 found if isinstance(found, pa.Array) else as_array(column, found)
                 for column, found in zip(self.columns, values, strict=True)
@@ -62,28 +70,28 @@ class BatchReader:
     def rows_of_shard(self, shard: ReadShard, origin: dict[str, str]) -> Iterator[dict[str, Any]]:
         """The rows of a shard as dictionaries, in half the time that Arrow's take. Raises the errors of of_shard."""
         names = [column.name for column in self.columns]
-        for values in self._blocks(shard, origin, None):
+        for values in self._value_blocks(shard, origin, None):
             found = [
                 each.to_pylist(maps_as_pydicts="strict") if isinstance(each, pa.Array) else each for each in values
             ]
             for row in zip(*found, strict=True):
                 yield dict(zip(names, row, strict=True))
 
-    def _blocks(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None) -> Iterator[list[Any]]:
+    def _value_blocks(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None) -> Iterator[list[Any]]:
         """The values of each column, as a list or an array, block by block."""
         file = shard.file(self.store)
         blocks = whole_lines(file, verified=self.verified) if picked is None else some_lines(file, list(picked))
-        feeds = self._feeds(shard, some=picked is not None)
+        feeds = self._label_feeds(shard, some=picked is not None)
         for held in blocks:
             rows = decode_rows(held)
             if picked is not None:
                 _check_picked(rows, held, picked)
-            yield self._values(held, rows, feeds, origin)
+            yield self._column_values(held, rows, feeds, origin)
         if picked is None:
             for feed in feeds.values():
                 feed.finish(file.path)
 
-    def _feeds(self, shard: ReadShard, *, some: bool) -> dict[str, LabelFeed]:
+    def _label_feeds(self, shard: ReadShard, *, some: bool) -> dict[str, LabelFeed]:
         feeds: dict[str, LabelFeed] = {}
         for name, (where, beside) in shard.sets.items():
             file = shard_file(self.store, where, beside)
@@ -95,7 +103,7 @@ class BatchReader:
                 feeds[name] = AlignedFeed(file, verified=self.verified)
         return feeds
 
-    def _values(
+    def _column_values(
         self, held: RowLines, rows: list[Row], feeds: dict[str, LabelFeed], origin: dict[str, str]
     ) -> list[Any]:
         values: dict[str, Any] = {}
@@ -111,19 +119,19 @@ class BatchReader:
             for name, feed in feeds.items():
                 beside, labels = feed.labels_of(pairs, held)
                 wanted = [column for column in self.columns if column.set == name]
-                values |= label_arrays(wanted, labels, beside, _lengths_of(rows, held))
+                values |= label_arrays(wanted, labels, beside, _text_lengths_once(rows, held))
         return [values[column.name] for column in self.columns]
 
 
 def _check_picked(rows: list[Row], held: RowLines, picked: Picked) -> None:
     """Checks that rows are those that the shard's index has at their numbers."""
     for row, number in zip(rows, held.numbers, strict=True):
-        if hash_of(pair_of(row, held.path, number)) != picked[number]:
+        if hash_pair(pair_of_row(row, held.path, number)) != picked[number]:
             raise StoreError(
                 f"{held.path}: row {number} is not the row that the shard's index names: the shard is being rebuilt;"
                 " try again, or verify it"
             )
 
 
-def _lengths_of(rows: list[Row], held: RowLines) -> Callable[[], list[int]]:
+def _text_lengths_once(rows: list[Row], held: RowLines) -> Callable[[], list[int]]:
     return lambda: [len(text) for text in text_values(rows, "text", held)]

@@ -84,7 +84,7 @@ class Rows:
         Raises:
             RecipeError: pandas is not installed.
         """
-        _needed("pandas")
+        _import_optional_package("pandas")
         return self.table().to_pandas()
 
     def polars(self) -> Any:
@@ -93,7 +93,7 @@ class Rows:
         Raises:
             RecipeError: polars is not installed.
         """
-        return _needed("polars").from_arrow(self.table())
+        return _import_optional_package("polars").from_arrow(self.table())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries of Python values, by column."""
@@ -112,7 +112,7 @@ class Rows:
         return f"{self.title}: {self.most:,} rows, read on demand\n{columns}"
 
 
-def _needed(package: str) -> Any:
+def _import_optional_package(package: str) -> Any:
     """An optional package."""
     try:
         return importlib.import_module(package)

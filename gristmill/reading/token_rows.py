@@ -10,7 +10,7 @@ import pyarrow as pa
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_index, mix_asset, place
-from gristmill.lake.asset_kinds import ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import ledger_of_asset, names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.index_ledger import read_index_ledger
@@ -20,7 +20,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count, check_names
 from gristmill.reading.partitions import open_partition
 from gristmill.reading.rows import Rows
-from gristmill.recipes.row_format import Text, format_of
+from gristmill.recipes.row_format import Text, format_from_mapping
 from gristmill.stages.token_cache.part import PartRecord, row_with_folder
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, TokenStream, open_split
 from gristmill.tracing.rows import Partition
@@ -84,9 +84,9 @@ class TokenRows(Rows):
         check_names(columns=columns, snapshots=snapshots, shards=shards)
         self._store, self._split, self._decode, self._verified = store, split, decode, verified
         self._stream = open_split(store, asset, split, verified=verified)
-        self._parts = _parts_of(store, asset, split, self._stream, snapshots)
+        self._parts = _parts_of_split(store, asset, split, self._stream, snapshots)
         self._only = _checked_shards(self._parts, shards, asset)
-        dtypes = _dtypes(self._parts)
+        dtypes = _declared_dtypes(self._parts)
         types = {name: pa.list_(pa.from_numpy_dtype(np.dtype(dtype))) for name, dtype in dtypes.items()}
         types |= {name: pa.int64() if name == "row" else pa.string() for name in _ORIGIN}
         types |= {"text": pa.string()} if decode else {}
@@ -98,37 +98,37 @@ class TokenRows(Rows):
         self._ids = next(iter(dtypes))
         self._fields = [name for name in chosen if name in dtypes]
         self._paired = "source" in chosen or "id" in chosen
-        rows = sum(bounds[1] for part in self._parts for _, bounds in self._ranges(part))
+        rows = sum(bounds[1] for part in self._parts for _, bounds in self._row_ranges(part))
         title = f"{asset} ({split})"
-        super().__init__(schema, self._read, title, rows if limit is None else min(rows, limit))
+        super().__init__(schema, self._read_batches, title, rows if limit is None else min(rows, limit))
 
-    def _ranges(self, part: _Part) -> list[tuple[str, tuple[int, int, int, int]]]:
+    def _row_ranges(self, part: _Part) -> list[tuple[str, tuple[int, int, int, int]]]:
         ranges = part.record.in_order(self._split)
         return [(name, bounds) for name, bounds in ranges if self._only is None or name in self._only]
 
-    def _read(self) -> Iterator[Any]:
+    def _read_batches(self) -> Iterator[Any]:
         for part in self._parts:
-            for name, (first, rows, _, _) in self._ranges(part):
+            for name, (first, rows, _, _) in self._row_ranges(part):
                 if rows:
-                    yield from self._shard(part, name, part.first + first)
+                    yield from self._read_shard_rows(part, name, part.first + first)
 
-    def _shard(self, part: _Part, name: str, first: int) -> Iterator[Any]:
+    def _read_shard_rows(self, part: _Part, name: str, first: int) -> Iterator[Any]:
         """The rows of one shard; `first` is the number of its first row in the split."""
-        documents = self._documents(part, name)
-        for start, count, pairs in self._blocks(part, name):
+        documents = self._documents_with_rows(part, name)
+        for start, count, pairs in self._document_blocks(part, name):
             here = documents[(documents >= start) & (documents < start + count)]
             done = 0
             while done < len(here):
-                ends = self._stream.bounds(self._ids, first + done, first + len(here))
+                ends = self._stream.row_bounds(self._ids, first + done, first + len(here))
                 taken = max(1, int(np.searchsorted(ends, ends[0] + ELEMENTS, "right")) - 1)
                 some = here[done : done + taken]
                 origin = {"snapshot": part.mix.place.snapshot, "shard": name}
                 chosen = [pairs[number] for number in (some - start).tolist()] if pairs else []
-                yield self._batch(first + done, some, chosen, origin)
+                yield self._token_batch(first + done, some, chosen, origin)
                 done += len(some)
             first += len(here)
 
-    def _documents(self, part: _Part, name: str) -> Any:
+    def _documents_with_rows(self, part: _Part, name: str) -> Any:
         """The numbers of the mix's documents that have a row in the split, in order."""
         shard, old = part.mix.shards.get(name), part.record.shards[name]
         if shard is None or shard.identity != old.content:
@@ -139,7 +139,7 @@ class TokenRows(Rows):
             )
         return np.flatnonzero(traced_shard(part.cache, part.mix, old, shard).splits == SPLITS.index(self._split))
 
-    def _blocks(self, part: _Part, name: str) -> Iterator[tuple[int, int, list[Pair]]]:
+    def _document_blocks(self, part: _Part, name: str) -> Iterator[tuple[int, int, list[Pair]]]:
         """(number of the first document, documents, their pairs) of each block of a shard of the mix."""
         shard = part.mix.shards[name]
         if not self._paired:
@@ -148,12 +148,12 @@ class TokenRows(Rows):
         for first, rows in shard_file(self._store, part.mix.place, shard).rows(IdPair, verified=self._verified):
             yield first, len(rows), [row.pair for row in rows]
 
-    def _batch(self, first: int, documents: Any, pairs: list[Pair], origin: dict[str, str]) -> Any:
+    def _token_batch(self, first: int, documents: Any, pairs: list[Pair], origin: dict[str, str]) -> Any:
         count = len(documents)
         arrays: dict[str, Any] = {"row": pa.array(documents, pa.int64())}
         for name in dict.fromkeys((*self._fields, *([self._ids] if self._decode else []))):
-            bounds = self._stream.bounds(name, first, first + count)
-            values = self._stream.elements(name, int(bounds[0]), int(bounds[-1]))
+            bounds = self._stream.row_bounds(name, first, first + count)
+            values = self._stream.read_elements(name, int(bounds[0]), int(bounds[-1]))
             arrays[name] = pa.ListArray.from_arrays(pa.array(bounds - bounds[0], pa.int32()), pa.array(values))
         for name, value in origin.items():
             arrays[name] = pa.repeat(pa.scalar(value, pa.string()), count)
@@ -176,7 +176,7 @@ def snapshots_of_split(store: Store, asset: str, split: str) -> list[str]:
     Raises:
         DataError: the cache has no index.
     """
-    names = names_of(asset)
+    names = names_in_asset_address(asset)
     closed = read_index_ledger(store, ledger_of_asset(cache_index(names["mix"], names["tokenizer"])))
     is_closed = closed is not None and any(each.asset == asset for each in closed.inputs)
     if closed is not None and is_closed and f"{asset}/{split}/{LEDGER_NAME}" not in closed.files:
@@ -184,7 +184,7 @@ def snapshots_of_split(store: Store, asset: str, split: str) -> list[str]:
     return list(dict.fromkeys(part.partition("/")[0] for part in open_split(store, asset, split, verified=False).parts))
 
 
-def _parts_of(
+def _parts_of_split(
     store: Store, asset: str, split: str, stream: TokenStream, snapshots: Sequence[str] | None
 ) -> list[_Part]:
     """The parts of a split in order, with the slices that they belong to."""
@@ -192,7 +192,7 @@ def _parts_of(
     for key in snapshots or ():
         if key not in known:
             raise RecipeError(f"{stream.path}: the index names no snapshot {key!r}; {known_names(key, known)}")
-    names = names_of(asset)
+    names = names_in_asset_address(asset)
     slices: dict[str, tuple[Partition, Partition]] = {}
     for key in known if snapshots is None else snapshots:
         documents = place(mix_asset(names["mix"], names["stream"]), key)
@@ -206,10 +206,10 @@ def _parts_of(
             continue
         cache, mix = slices[key]
         row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{part}/")
-        first = stream.first_row_of(part)
+        first = stream.first_row_of_part(part)
         if row is None or first is None:
             raise DataError(f"{asset}/{split}/{part}: no ledger names this part any longer; {INDEX_MEND}")
-        parts.append(_Part(cache, mix, PartRecord.of_row(row, cache.place.table), first))
+        parts.append(_Part(cache, mix, PartRecord.decode_from_row(row, cache.place.table), first))
     return parts
 
 
@@ -223,11 +223,11 @@ def _checked_shards(parts: Sequence[_Part], shards: Sequence[str] | None, asset:
     return set(shards)
 
 
-def _dtypes(parts: Sequence[_Part]) -> dict[str, str]:
+def _declared_dtypes(parts: Sequence[_Part]) -> dict[str, str]:
     """The element type of each field, as the recipe in the cache's ledger declares the format of its rows."""
     if not parts:
         return dict(Text().dtypes)
     cache = parts[0].cache
     with read_free_form(cache.place.ledger):
         declared = cache.head.recipe.parameters["format"]
-        return dict((Text() if declared == "text" else format_of(declared)).dtypes)
+        return dict((Text() if declared == "text" else format_from_mapping(declared)).dtypes)

@@ -1,7 +1,7 @@
 """Token streams as training examples: what the trainer gives to the model. gristmill.api has these functions too."""
 
 from gristmill.lake.address import packing_stem
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.store.open import Lake
 from gristmill.recipes.row_format import Format
 from gristmill.stages.packing import plans
@@ -29,6 +29,6 @@ def read_plan(lake: Lake, stream: TokenStream, form: Format, length: int) -> Pac
         RecipeError: documents of this format are not packed.
     """
     asset, _, split = stream.path.rpartition("/")
-    names = names_of(asset)
+    names = names_in_asset_address(asset)
     stem = packing_stem(names["mix"], names["tokenizer"], names["stream"], split, length)
     return plans.read_plan(lake.store(), stream, form, stem)

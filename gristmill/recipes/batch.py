@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
-from gristmill.text.column import TextColumn, columns_of
+from gristmill.text.column import TextColumn, text_columns
 from gristmill.text.huge.blocks import Cut, Sums, line_end, measured_in_blocks
 from gristmill.text.huge.limits import TooManySpans
 from gristmill.text.huge.windows import HUGE
@@ -77,7 +77,7 @@ class Batch(Sequence[Document]):
     @cached_property
     def columns(self) -> tuple[TextColumn, ...]:
         """The texts as columns of code points. Their `places` are indices of this batch."""
-        return tuple(columns_of(self.texts))
+        return tuple(text_columns(self.texts))
 
     def measured(
         self,
@@ -105,13 +105,13 @@ class Batch(Sequence[Document]):
         vast = tuple(np.flatnonzero(self.lengths > limit).tolist())
         if huge is None or not vast:
             for column in self.columns:
-                self._add(results, column.places, measure(column))
+                self._add_measured_columns(results, column.places, measure(column))
             return results
-        for column in self._without(vast):
-            self._add(results, column.places, measure(column))
+        for column in self._columns_without_huge(vast):
+            self._add_measured_columns(results, column.places, measure(column))
         for place in vast:
             try:
-                self._add(results, [place], huge(self.texts[place]))
+                self._add_measured_columns(results, [place], huge(self.texts[place]))
             except TooManySpans as error:
                 raise TooManySpans(error.label, place) from None
         return results
@@ -173,26 +173,26 @@ class Batch(Sequence[Document]):
             results[label] = np.ma.MaskedArray(scores, mask=missing)
         return results
 
-    def _without(self, vast: tuple[int, ...]) -> tuple[TextColumn, ...]:
+    def _columns_without_huge(self, vast: tuple[int, ...]) -> tuple[TextColumn, ...]:
         """The columns of all texts but some huge ones. Taggers with the same limit share them."""
         if vast not in self._partial:
             places = [place for place in range(len(self)) if place not in set(vast)]
-            found = columns_of([self.texts[place] for place in places])
+            found = text_columns([self.texts[place] for place in places])
             self._partial[vast] = tuple(
                 TextColumn([places[index] for index in column.places], column.points) for column in found
             )
         return self._partial[vast]
 
-    def _add(self, results: dict[str, Any], places: list[int], measured: Measured) -> None:
+    def _add_measured_columns(self, results: dict[str, Any], places: list[int], measured: Measured) -> None:
         for label, values in measured.items():
             if isinstance(values, np.ndarray):
-                self._put(results, label, places, values)
+                self._put_label_values(results, label, places, values)
             else:
                 row = results.setdefault(label, [None] * len(self))
                 for place, value in zip(places, values, strict=True):
                     row[place] = value
 
-    def _put(self, results: dict[str, Any], label: str, places: list[int], values: NDArray[Any]) -> None:
+    def _put_label_values(self, results: dict[str, Any], label: str, places: list[int], values: NDArray[Any]) -> None:
         masked = isinstance(values, np.ma.MaskedArray)
         scores = results.get(label)
         if scores is None:

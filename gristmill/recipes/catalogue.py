@@ -18,12 +18,12 @@ from gristmill.lake.address import (
     mix_index,
 )
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED, kind_of, names_of
+from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED, kind_of, names_in_asset_address
 from gristmill.plugins import Door
 from gristmill.recipes.code.digest import declare_again
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.named_sources import check_dedupe
-from gristmill.recipes.edits.carried import carried_name, origin_of
+from gristmill.recipes.edits.carried import carried_name, original_set_name
 from gristmill.recipes.edits.named_labels import check_adopted, check_carried, check_labels
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.export import Export
@@ -91,7 +91,7 @@ class Catalogue:
         for export in self.exports.values():
             for name in export.mixes:
                 mix = known_recipe("mix", self.mixes, name, f"export {export.name!r}")
-                export.check_mix(name, mix.validation, {each.name for each in self.tokenizers_of(mix)})
+                export.check_mix(name, mix.validation, {each.name for each in self.tokenizers_of_mix(mix)})
         for folder in self.watched_folders.values():
             folder.check_beside(self.watched_folders.values())
         makers: dict[str, Tagger | Dedupe] = {**self.taggers, **self.dedupes}
@@ -100,7 +100,12 @@ class Catalogue:
                 before = source.versions[source.versions.index(revision.version) - 1]
                 who = f"source {source.name!r}, {revision.version}"
                 self._check_labels(revision, who, source, before)
-                check_carried(self.carried_of(source, revision.version), who, self.sets_of(source, before), makers)
+                check_carried(
+                    self.carried_sets_of_version(source, revision.version),
+                    who,
+                    self.attribute_sets_of_version(source, before),
+                    makers,
+                )
             self._check_adopted(source)
         for tokenizer in self.tokenizers.values():
             self._check_training(tokenizer)
@@ -174,8 +179,8 @@ class Catalogue:
     def _check_adopted(self, source: Source) -> None:
         """Checks that no adopted set has the name of a tagger's set, or one that differs only by - and _."""
         for version in source.versions:
-            names = {tagger.name: "a tagger's" for tagger in self.taggers_of(source, version)}
-            names |= {each.name: "that of the dedupe recipe" for each in self.dedupes_of(source, version)}
+            names = {tagger.name: "a tagger's" for tagger in self.taggers_of_version(source, version)}
+            names |= {each.name: "that of the dedupe recipe" for each in self.dedupes_of_version(source, version)}
             adopted = [each.name for each in source.adopted_sets(version)]
             check_adopted(adopted, names, f"source {source.name!r}, {version}")
 
@@ -183,7 +188,7 @@ class Catalogue:
         """Checks the transforms, the attribute sets and the labels that a selection of a version names."""
         _ = [known_recipe("transform", self.transforms, name, who) for name in selection.transforms]
         adopted = [each.name for each in source.adopted_sets(version)]
-        carried = [carried_name(name) for name in self.carried_of(source, version)]
+        carried = [carried_name(name) for name in self.carried_sets_of_version(source, version)]
         check_labels(selection, who, {**self.taggers, **self.dedupes}, adopted, carried)
 
     @property
@@ -209,7 +214,7 @@ class Catalogue:
         ]
         return found + rows_problems()
 
-    def taggers_of(self, source: Source, version: str) -> list[Tagger]:
+    def taggers_of_version(self, source: Source, version: str) -> list[Tagger]:
         """The taggers of a dataset version.
 
         All taggers that apply to the source tag its newest version. Older versions have only the sets that rules name.
@@ -221,10 +226,10 @@ class Catalogue:
         applying = [t for t in self.taggers.values() if t.applies_to(source.name)]
         if version == source.current:
             return applying
-        named = self._named(source, version)
+        named = self._sets_named_by_rules(source, version)
         return [tagger for tagger in self.taggers.values() if tagger.name in named]
 
-    def dedupes_of(self, source: Source, version: str) -> list[Dedupe]:
+    def dedupes_of_version(self, source: Source, version: str) -> list[Dedupe]:
         """The dedupe recipes that compare the documents of a dataset version.
 
         Args:
@@ -233,7 +238,7 @@ class Catalogue:
         """
         return [each for each in self.dedupes.values() if each.versions.get(source.name) == version]
 
-    def rows_of(self, source: Source, version: str) -> Iterator[tuple[AssetKind, RowsRecipe]]:
+    def rows_recipes_of_version(self, source: Source, version: str) -> Iterator[tuple[AssetKind, RowsRecipe]]:
         """The recipes of kinds of installed packages that read the documents of a dataset version.
 
         Args:
@@ -248,11 +253,11 @@ class Catalogue:
                 if each.versions.get(source.name) == version:
                     yield kind, each
 
-    def editions_of(self, dedupe: Dedupe) -> frozenset[str]:
+    def edition_sources_of_dedupe(self, dedupe: Dedupe) -> frozenset[str]:
         """The names of the sources of a dedupe recipe whose snapshots are editions, which replace each other."""
         return frozenset(name for name in dedupe.versions if self.sources[name].snapshots == "replace")
 
-    def carried_of(self, source: Source, version: str) -> dict[str, tuple[Score | Spans, ...] | None]:
+    def carried_sets_of_version(self, source: Source, version: str) -> dict[str, tuple[Score | Spans, ...] | None]:
         """The sets of the version before that are carried to a version: their labels, by name; None: not declared.
 
         Args:
@@ -262,11 +267,11 @@ class Catalogue:
         revision = source.revision(version)
         found: dict[str, tuple[Score | Spans, ...] | None] = {}
         for name in revision.carry if revision else ():
-            maker = self.taggers.get(origin_of(name)) or self.dedupes.get(origin_of(name))
+            maker = self.taggers.get(original_set_name(name)) or self.dedupes.get(original_set_name(name))
             found[name] = None if maker is None or maker.labels is None else tuple(maker.labels)
         return found
 
-    def sets_of(self, source: Source, version: str) -> list[str]:
+    def attribute_sets_of_version(self, source: Source, version: str) -> list[str]:
         """The names of the attribute sets of a dataset version: adopted, of taggers, of dedupe, and carried ones.
 
         Args:
@@ -274,16 +279,18 @@ class Catalogue:
             version: the version, such as `v0`.
         """
         adopted = [each.name for each in source.adopted_sets(version)]
-        taggers = [each.name for each in self.taggers_of(source, version)]
-        dedupes = [each.name for each in self.dedupes_of(source, version)]
-        return adopted + taggers + dedupes + [carried_name(name) for name in self.carried_of(source, version)]
+        taggers = [each.name for each in self.taggers_of_version(source, version)]
+        dedupes = [each.name for each in self.dedupes_of_version(source, version)]
+        return (
+            adopted + taggers + dedupes + [carried_name(name) for name in self.carried_sets_of_version(source, version)]
+        )
 
-    def _named(self, source: Source, version: str) -> set[str]:
+    def _sets_named_by_rules(self, source: Source, version: str) -> set[str]:
         """The names of attribute sets that rules over a dataset version name, or that choose what its clusters keep."""
         number = source.versions.index(version)
         following = [source.revision(each) for each in source.versions[number + 1 : number + 2]]
         named = {name for revision in following if revision for name in (*revision.sets, *revision.carry)}
-        named |= {name for dedupe in self.dedupes_of(source, version) for name in dedupe.scored_by}
+        named |= {name for dedupe in self.dedupes_of_version(source, version) for name in dedupe.scored_by}
         for _, stream in self.streams():
             if (stream.source, stream.version) == (source.name, version):
                 named |= set(stream.sets)
@@ -305,32 +312,32 @@ class Catalogue:
         """All streams of all mixes, each with its mix."""
         return [(mix, stream) for mix in self.mixes.values() for stream in mix.streams]
 
-    def slices(self) -> Iterator[tuple[str, str]]:
+    def partitioned_assets(self) -> Iterator[tuple[str, str]]:
         """The address of every partitioned asset, each with the source whose snapshots are its partitions."""
         for source in self.sources.values():
             for version in source.versions:
                 yield documents_asset(source.name, version), source.name
-                for dedupe in self.dedupes_of(source, version):
+                for dedupe in self.dedupes_of_version(source, version):
                     yield FINGERPRINTS.at(dedupe=dedupe.name, source=source.name), source.name
-                for name in self.sets_of(source, version):
+                for name in self.attribute_sets_of_version(source, version):
                     yield attributes_asset(source.name, version, name), source.name
-                for kind, each in self.rows_of(source, version):
+                for kind, each in self.rows_recipes_of_version(source, version):
                     yield kind.at(recipe=each.name, source=source.name), source.name
         for mix, stream in self.streams():
             yield mix_asset(mix.name, stream.key), stream.source
-            for tokenizer in self.tokenizers_of(mix):
+            for tokenizer in self.tokenizers_of_mix(mix):
                 yield cache_asset(mix.name, tokenizer.name, stream.key), stream.source
-            for export in self.exports_of(mix):
+            for export in self.exports_of_mix(mix):
                 yield export_asset(mix.name, export.name, stream.key), stream.source
 
     def indexes(self) -> Iterator[str]:
         """The address of every index: of mixes, token caches and exports."""
         for mix in self.mixes.values():
             yield mix_index(mix.name)
-            yield from (cache_index(mix.name, tokenizer.name) for tokenizer in self.tokenizers_of(mix))
-            yield from (export_index(mix.name, export.name) for export in self.exports_of(mix))
+            yield from (cache_index(mix.name, tokenizer.name) for tokenizer in self.tokenizers_of_mix(mix))
+            yield from (export_index(mix.name, export.name) for export in self.exports_of_mix(mix))
 
-    def unmade(self, assets: Iterable[str]) -> set[str]:
+    def assets_without_recipe(self, assets: Iterable[str]) -> set[str]:
         """The assets that Gristmill has made, and that none of these recipes makes again.
 
         What a dedupe compared in former rounds belongs to its recipe, whatever the recipe compares now.
@@ -341,20 +348,20 @@ class Catalogue:
         Returns:
             The addresses of those.
         """
-        made, found = {*(asset for asset, _ in self.slices()), *self.indexes()}, set[str]()
+        made, found = {*(asset for asset, _ in self.partitioned_assets()), *self.indexes()}, set[str]()
         shelves: dict[str, Collection[str]] = {"dedupe": self.dedupes, "labels": self.labels, "model": self.models}
         for asset in assets:
-            kind, names = kind_of(asset), names_of(asset)
+            kind, names = kind_of(asset), names_in_asset_address(asset)
             own = [names[field] in shelf for field, shelf in shelves.items() if field in names]
             if kind is not None and kind.made_by and not (own[0] if own else asset in made):
                 found.add(asset)
         return found
 
-    def tokenizers_of(self, mix: Mix) -> list[Tokenizer]:
+    def tokenizers_of_mix(self, mix: Mix) -> list[Tokenizer]:
         """The tokenizers that tokenize a mix."""
         return [each for each in self.tokenizers.values() if mix.tokenizers == ALL or each.name in mix.tokenizers]
 
-    def exports_of(self, mix: Mix) -> list[Export]:
+    def exports_of_mix(self, mix: Mix) -> list[Export]:
         """The exports that name a mix."""
         return [export for export in self.exports.values() if mix.name in export.mixes]
 
@@ -380,13 +387,13 @@ def read_catalogue(packages: tuple[str, ...], *, checked: bool = True) -> Catalo
 @cache
 def _read_once(packages: tuple[str, ...], *, checked: bool) -> Catalogue:
     with nullcontext() if checked else sql_unchecked():
-        catalogue = _read(packages)
+        catalogue = _read_catalogue(packages)
     if checked:
         catalogue.check_sql()
     return catalogue
 
 
-def _read(packages: tuple[str, ...]) -> Catalogue:
+def _read_catalogue(packages: tuple[str, ...]) -> Catalogue:
     return Catalogue(
         sources=read_shelf("sources", Source, packages),
         taggers=read_shelf("taggers", Tagger, packages),

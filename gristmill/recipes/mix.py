@@ -19,7 +19,7 @@ from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.mixture.languages import check_language
 from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_of
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_from_mapping
 from gristmill.recipes.rules import Column
 from gristmill.recipes.selection import Selection
 
@@ -69,13 +69,13 @@ class Stream(Selection):
         Raises:
             RecipeError: one of them is wrong.
         """
-        object.__setattr__(self, "format", format_of(self.format))
+        object.__setattr__(self, "format", format_from_mapping(self.format))
         super().__post_init__()
         check_name(self.source, "source")
         check_name(self.key, "stream")
         if self.group:
             check_name(self.group, "group")
-        check_language(self.language, self._title)
+        check_language(self.language, self._title_for_messages)
         if not VERSION.fullmatch(self.version):
             raise RecipeError(f"stream {self.key!r}: version {self.version!r} is not valid; give v0, v1, ...")
         if self.changes_text and not isinstance(self.format, Text):
@@ -86,11 +86,11 @@ class Stream(Selection):
             )
 
     @property
-    def _title(self) -> str:
+    def _title_for_messages(self) -> str:
         return f"stream {self.name or self.source!r}"
 
     @property
-    def _bounded(self) -> tuple[str, ...]:
+    def _bounded_options(self) -> tuple[str, ...]:
         return ("rows", "bytes", "tokens", "dropped", "removed")
 
     @property
@@ -211,9 +211,9 @@ class Mix:
             RecipeError: it is not, or prebuilt rows have another length.
         """
         who = f"mix {self.name!r}"
-        if self.packed and self.solves and self.sequence_length is None:
+        if self.packed_streams and self.solves_token_shares and self.sequence_length is None:
             raise RecipeError(
-                f"{who}: the documents of {', '.join(self.packed)} are packed into sequences and cut there, so"
+                f"{who}: the documents of {', '.join(self.packed_streams)} are packed into sequences and cut there, so"
                 " token_budget, proportions, temperature and repeats depend on the length of a sequence; give the mix"
                 " sequence_length=4096, or the length that the trainer has"
             )
@@ -237,12 +237,12 @@ class Mix:
         return self.proportions is not None or self.temperature is not None or repeated
 
     @property
-    def solves(self) -> bool:
+    def solves_token_shares(self) -> bool:
         """Whether something is solved from the tokens of the streams: shares, or a budget."""
         return self.by_tokens or self.token_budget is not None
 
     @property
-    def packed(self) -> list[str]:
+    def packed_streams(self) -> list[str]:
         """The streams of which sequences may have padding, and documents may be cut."""
         return [stream.key for stream in self.streams if stream.format.packs]
 
@@ -263,8 +263,8 @@ class Mix:
         Raises:
             RecipeError: a stream's share is too small to appear in a block of sequences.
         """
-        portions = self._portions
-        if self.packed and self.sequence_length is None and not self.solves:
+        portions = self._stream_portions
+        if self.packed_streams and self.sequence_length is None and not self.solves_token_shares:
             solved = read_weights(portions, tokens)
         else:
             solved = read_shares(
@@ -284,10 +284,10 @@ class Mix:
         return read_in_blocks(solved, weights, portions, tokens, sequences, block=self.block, budget=self.token_budget)
 
     @property
-    def _portions(self) -> list[Portion]:
+    def _stream_portions(self) -> list[Portion]:
         return [Portion(s.key, s.group or s.key, s.weight, s.repeats, s.most_epochs) for s in self.streams]
 
-    def bounding(self, reading: Reading) -> list[str]:
+    def bounding_streams(self, reading: Reading) -> list[str]:
         """The streams that bound a reading without a budget: with more tokens, they would be read too often.
 
         Args:
@@ -296,7 +296,7 @@ class Mix:
         Returns:
             Their names; none if there is a budget, or if all streams are read as often as they may be.
         """
-        most = {each.name: each.most for each in self._portions}
+        most = {each.name: each.most for each in self._stream_portions}
         used = {each.stream: (each.epochs or 0.0) / most[each.stream] for each in reading.streams}
         bounding = [name for name, share in used.items() if share and share > max(used.values()) * (1 - _ROUNDING)]
         return bounding if self.token_budget is None and len(bounding) < len(used) else []

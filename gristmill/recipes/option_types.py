@@ -43,7 +43,7 @@ def check_types(declared: Any, what: str, *, shown: bool = True) -> None:
     Raises:
         RecipeError: an option has a value of another type, or out of its range.
     """
-    hints = _hints(declared.__class__)
+    hints = _option_annotations(declared.__class__)
     for option in fields(declared):
         if option.name in hints:
             check_option(getattr(declared, option.name), hints[option.name], f"{what}: {option.name}", shown=shown)
@@ -66,7 +66,7 @@ def check_option(value: Any, hint: Any, what: str, *, shown: bool = True) -> Non
         ...
     gristmill.errors.RecipeError: export 'e': mixes is 'wiki'; give a tuple of strings, such as ('wiki',)
     """
-    mend = _mend(value, hint)
+    mend = _expected_value_hint(value, hint)
     if mend:
         found = representation(value) if shown else f"of type {type(value).__name__} (not shown)"
         raise RecipeError(f"{what} is {found}; give {mend}")
@@ -89,14 +89,14 @@ def check_pattern(pattern: str, what: str) -> re.Pattern[str]:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _option_annotations(kind: type) -> dict[str, Any]:
     """The annotation of each option. Python reads them anew at each call, which takes longer than all checks."""
     ours = (each for each in kind.__mro__ if each.__module__.partition(".")[0] == "gristmill")
     hints = get_type_hints(next(ours, kind), include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def _mend(value: Any, hint: Any) -> str:
+def _expected_value_hint(value: Any, hint: Any) -> str:
     """What to give instead of a value; empty if the annotation takes it."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
@@ -104,7 +104,7 @@ def _mend(value: Any, hint: Any) -> str:
     if hint is Json:
         return _json_mend(value)
     if origin is Annotated:
-        return _mend(value, inner[0]) or _range_mend(value, inner[1:])
+        return _expected_value_hint(value, inner[0]) or _range_mend(value, inner[1:])
     if origin is Literal:
         return "" if isinstance(value, str) and value in inner else ", ".join(each or "''" for each in inner)
     if origin in {Union, UnionType}:
@@ -113,16 +113,16 @@ def _mend(value: Any, hint: Any) -> str:
         return _container_mend(value, origin, inner)
     if hint in {bool, int, float, str}:
         return _scalar_mend(value, hint)
-    return "" if not isinstance(hint, type) or isinstance(value, hint) else _words(hint)
+    return "" if not isinstance(hint, type) or isinstance(value, hint) else _type_in_words(hint)
 
 
 def _scalar_mend(value: Any, hint: type) -> str:
     if hint is str and isinstance(value, str):
         return "a string without lone surrogates" if not value.isascii() and has_surrogate(value) else ""
     if hint in {bool, str}:
-        return "" if isinstance(value, hint) else _words(hint)
+        return "" if isinstance(value, hint) else _type_in_words(hint)
     if isinstance(value, bool) or not isinstance(value, int if hint is int else (int, float)):
-        return _words(hint)
+        return _type_in_words(hint)
     if isinstance(value, float) and type(value) is not float:  # such as numpy.float64: a ledger cannot record it
         return f"Python's own number, such as float({float(value)!r})"
     if isinstance(value, int):
@@ -144,7 +144,7 @@ def _range_mend(value: Any, notes: Iterable[Any]) -> str:
 def _union_mend(value: Any, kinds: Iterable[Any]) -> str:
     mends = []
     for kind in kinds:
-        mend = _mend(value, kind)
+        mend = _expected_value_hint(value, kind)
         if not mend:
             return ""
         mends.append(mend)
@@ -156,7 +156,12 @@ def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
         return "" if callable(value) else "a function"
     if origin is Mapping:
         pairs = value.items() if isinstance(value, Mapping) else ()
-        wrong = (each for key, one in pairs for each in (_mend(key, inner[0]), _mend(one, inner[1])) if each)
+        wrong = (
+            each
+            for key, one in pairs
+            for each in (_expected_value_hint(key, inner[0]), _expected_value_hint(one, inner[1]))
+            if each
+        )
         examples = {float: {"name": 1}, str: {"name": "value"}}
         example = f", such as {examples[inner[1]]}" if inner[1] in examples else ""
         return next(wrong, "") if isinstance(value, Mapping) else f"a mapping{example}"
@@ -165,12 +170,12 @@ def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
     is_set = origin is Collection
     kinds: Any = (list, tuple, set, frozenset) if is_set else (list, tuple)
     kind = "set" if is_set else "tuple"
-    words = f"a {kind} of {_plural(inner[0])}"
+    words = f"a {kind} of {_plural_type_words(inner[0])}"
     if isinstance(value, str) and inner[0] is str and not has_surrogate(value):
         return f"{words}, such as { {value} if is_set else (value,)!r}"
     if not isinstance(value, kinds):
         return words
-    return words if any(_mend(each, inner[0]) for each in value) else ""
+    return words if any(_expected_value_hint(each, inner[0]) for each in value) else ""
 
 
 def _json_mend(value: Any) -> str:
@@ -194,9 +199,9 @@ def _is_finite(value: Any) -> bool:
     return all(_is_finite(each) for each in inner)
 
 
-def _words(hint: type) -> str:
+def _type_in_words(hint: type) -> str:
     return _NAMES.get(hint) or f"{hint.__name__}(...)"
 
 
-def _plural(hint: Any) -> str:
-    return "strings" if hint is str else " and ".join(_words(each) for each in get_args(hint) or (hint,))
+def _plural_type_words(hint: Any) -> str:
+    return "strings" if hint is str else " and ".join(_type_in_words(each) for each in get_args(hint) or (hint,))

@@ -178,7 +178,7 @@ class RawObject:
                 f"{self.path}: the converter reads it a second time; keep what chunks(), read() or open() gave, or open"
                 " it once with seekable=True"
             )
-        self._pieces = self._streamed(self.part.start if self.part else 0)
+        self._pieces = self._stream_from_byte(self.part.start if self.part else 0)
         for piece in self._pieces:  # noqa: UP028 - a reader that stops early would close what `yield from` reads
             yield piece
 
@@ -193,15 +193,15 @@ class RawObject:
             what = "others"
         self.counts[what] = self.counts.get(what, 0) + number
 
-    def _streamed(self, start: int) -> Iterator[bytes]:
+    def _stream_from_byte(self, start: int) -> Iterator[bytes]:
         """The pieces from a byte on; those of a part continue to the end of the object."""
         at = start
         for piece in self._store.stream(self.path, self._version, at):
-            self._take(piece, at)
+            self._count_and_hash_piece(piece, at)
             at += len(piece)
             yield piece
 
-    def _take(self, piece: bytes, at: int) -> None:
+    def _count_and_hash_piece(self, piece: bytes, at: int) -> None:
         """Counts a piece that begins at this byte, and hashes what was not hashed. Of a part only its own bytes are."""
         self._seen += len(piece)
         end = at + len(piece)
@@ -221,7 +221,7 @@ class RawObject:
             StoreError: the object is shorter, so it was replaced.
         """
         data = self._store.read_range(self.path, start, end)
-        self._take(data, start)
+        self._count_and_hash_piece(data, start)
         return data
 
     def take_refused(self) -> list[Refused]:
@@ -334,7 +334,7 @@ class RawObject:
             StoreError: it has another size than when it was listed, so it is being replaced.
         """
         if self._pieces is None:
-            self._pieces = self._streamed(self._hashed)
+            self._pieces = self._stream_from_byte(self._hashed)
         while not (self.part and self._hashed >= self.part.end) and next(self._pieces, None):
             pass
         if self.part:

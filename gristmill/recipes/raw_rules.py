@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import check_shard
-from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_of, part_name
+from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_name_and_offset, part_name
 from gristmill.lake.store.protocol import check_path
 from gristmill.recipes.option_types import check_pattern, check_types
 from gristmill.recipes.reader import Reader
@@ -226,7 +226,7 @@ class Split(OneToOne):
         >>> Split().shard("en/tales.jsonl.gz@0000268435456")
         'en/tales@0000268435456'
         """
-        whole, start = object_of(name)
+        whole, start = object_name_and_offset(name)
         shard = OneToOne.shard(self, whole)
         return shard if start is None else part_name(shard, start)
 

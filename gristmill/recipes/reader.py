@@ -111,7 +111,7 @@ class _PlainConverter(Reader):
 
     def __init__(self, convert: Convert) -> None:
         self._convert = convert
-        held = [name for name in _DECLARED if isinstance(convert, Reader) and _holds(type(convert), name)]
+        held = [name for name in _DECLARED if isinstance(convert, Reader) and _declares_itself(type(convert), name)]
         for name in (*_OTHERS, *held):
             if hasattr(convert, name):
                 setattr(self, name, getattr(convert, name))
@@ -120,18 +120,18 @@ class _PlainConverter(Reader):
         return self._convert(raw)
 
 
-def reader_of(convert: Convert) -> Reader:
+def reader_of_converter(convert: Convert) -> Reader:
     """The reader of a source, whatever its recipe has as `convert`. What does not hold for its class is left out.
 
-    >>> reader_of(lambda raw: []).row_ids() is None
+    >>> reader_of_converter(lambda raw: []).row_ids() is None
     True
     """
-    if isinstance(convert, Reader) and all(_holds(type(convert), name) for name in _DECLARED):
+    if isinstance(convert, Reader) and all(_declares_itself(type(convert), name) for name in _DECLARED):
         return convert
     return _PlainConverter(convert)
 
 
-def _holds(kind: type, declared: str) -> bool:
+def _declares_itself(kind: type, declared: str) -> bool:
     """Whether a class says something of its rows itself, or no class nearer than the one that says it makes other rows.
 
     It is asked of the finished class: a class beside the reader may change a method, and so may a decorator.

@@ -49,8 +49,8 @@ class Text:
     on_trouble: OnTrouble = "raise"
 
     def __post_init__(self) -> None:
-        """See `_check`."""
-        _check(self)
+        """See `_check_format_values`."""
+        _check_format_values(self)
 
     @property
     def slice_strategy(self) -> Slice:
@@ -106,8 +106,8 @@ class Chat:
     on_trouble: OnTrouble = "raise"
 
     def __post_init__(self) -> None:
-        """See `_check`."""
-        _check(self)
+        """See `_check_format_values`."""
+        _check_format_values(self)
 
     @property
     def packs(self) -> bool:
@@ -153,8 +153,8 @@ class Prebuilt:
     on_trouble: OnTrouble = "raise"
 
     def __post_init__(self) -> None:
-        """See `_check`."""
-        _check(self)
+        """See `_check_format_values`."""
+        _check_format_values(self)
         if self.input_ids_key == self.loss_weights_key:
             raise RecipeError(f"format prebuilt: {self.input_ids_key!r} cannot hold both ids and weights")
         if self.length is not None and self.length < 1:
@@ -197,7 +197,7 @@ _CHOICES = {
 }
 
 
-def format_of(declared: Format | Mapping[str, Any]) -> Format:
+def format_from_mapping(declared: Format | Mapping[str, Any]) -> Format:
     """A format from a mapping as in Levanter's YAML. Names of the code and of the reference are both accepted.
 
     Args:
@@ -206,7 +206,7 @@ def format_of(declared: Format | Mapping[str, Any]) -> Format:
     Raises:
         RecipeError: a type or option is unknown, or a value is wrong.
 
-    >>> format_of({"type": "chat", "messages_key": "turns"}).messages_field
+    >>> format_from_mapping({"type": "chat", "messages_key": "turns"}).messages_field
     'turns'
     """
     if isinstance(declared, Text | Chat | Prebuilt):
@@ -230,12 +230,12 @@ def format_of(declared: Format | Mapping[str, Any]) -> Format:
     return FORMATS[name](**options)
 
 
-def parameters_of(declared: Format) -> dict[str, Any]:
+def format_parameters(declared: Format) -> dict[str, Any]:
     """The options of a format that change the rows of a cache, as JSON, for its recipe.
 
     Packing and slicing are left out, because the trainer does them.
 
-    >>> parameters_of(Text(pack=True))
+    >>> format_parameters(Text(pack=True))
     {'type': 'text', 'text_key': 'text', 'on_trouble': 'raise'}
     """
     trained = {"pack", "slice_strategy"}
@@ -261,7 +261,7 @@ def asks_for_null_keys(declared: Format, template: str | None = None) -> bool:
     return any(key in (template or declared.chat_template or "") for key in NULL_KEYS)
 
 
-def _check(declared: Format) -> None:
+def _check_format_values(declared: Format) -> None:
     """Checks the values that types cannot check at run time: a recipe may come from YAML.
 
     Raises:

@@ -15,8 +15,8 @@ from gristmill.lake.asset_kinds import PACKAGED
 from gristmill.plugins import Door
 from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.shelf import read_shelf, shelf_of
-from gristmill.recipes.source_versions import check_sources, versions_of
+from gristmill.recipes.shelf import read_shelf, shelf_of_kind
+from gristmill.recipes.source_versions import check_sources, versions_by_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class RowsRecipe:
     @property
     def versions(self) -> Mapping[str, str]:
         """The version that is read of each source, by its name, in the declared order."""
-        return versions_of(self.sources)
+        return versions_by_source(self.sources)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ _KINDS = Door[Any](
 )
 
 
-def recipe_type_of(kind: AssetKind) -> type[RowsRecipe]:
+def recipe_class_of_kind(kind: AssetKind) -> type[RowsRecipe]:
     """The class of the recipes of a kind that a package adds.
 
     Args:
@@ -108,20 +108,20 @@ def read_rows_recipes(packages: Sequence[str]) -> dict[str, dict[str, RowsRecipe
     """
     found: dict[str, dict[str, RowsRecipe]] = {}
     for kind in PACKAGED:
-        if not _problem(kind):
-            found[kind.name] = read_shelf(shelf_of(kind), recipe_type_of(kind), packages)
+        if not _recipe_class_problem(kind):
+            found[kind.name] = read_shelf(shelf_of_kind(kind), recipe_class_of_kind(kind), packages)
     return found
 
 
 def rows_problems() -> list[str]:
     """The reasons why kinds of installed packages cannot be loaded: one line each, for people."""
-    problems = {kind: _problem(kind) for kind in PACKAGED}
-    return [f"{why}; until then, nothing below {kind.top} is made" for kind, why in problems.items() if why]
+    problems = {kind: _recipe_class_problem(kind) for kind in PACKAGED}
+    return [f"{why}; until then, nothing below {kind.top_folder} is made" for kind, why in problems.items() if why]
 
 
-def _problem(kind: AssetKind) -> str:
+def _recipe_class_problem(kind: AssetKind) -> str:
     try:
-        recipe_type_of(kind)
+        recipe_class_of_kind(kind)
     except RecipeError as error:
         return str(error)
     return ""

@@ -136,7 +136,7 @@ def field(
     Column(name='stars', path='metadata.stars', type='BIGINT', optional=False)
     """
     check_option(path, str, "field: path")
-    return Column(_named(path.rpartition(".")[2], name), path, type, optional)
+    return Column(_column_name(path.rpartition(".")[2], name), path, type, optional)
 
 
 def score(label: str, name: str | None = None, *, optional: bool = False) -> Column:
@@ -155,7 +155,7 @@ def score(label: str, name: str | None = None, *, optional: bool = False) -> Col
     'length_1__words'
     """
     check_option(label, str, "score: label")
-    return Column(_named(label, name), label, "score", optional)
+    return Column(_column_name(label, name), label, "score", optional)
 
 
 def spans(label: str, name: str | None = None, *, optional: bool = False) -> Column:
@@ -174,7 +174,7 @@ def spans(label: str, name: str | None = None, *, optional: bool = False) -> Col
     Column(name='english', path='lang-2__en', type='spans', optional=False)
     """
     check_option(label, str, "spans: label")
-    return Column(_named(label, name), label, "spans", optional)
+    return Column(_column_name(label, name), label, "spans", optional)
 
 
 def origin(constant: str, name: str | None = None, *, optional: bool = False) -> Column:
@@ -195,7 +195,7 @@ def origin(constant: str, name: str | None = None, *, optional: bool = False) ->
     return Column(constant if name is None else name, f"{_ORIGIN}{constant}", "VARCHAR", optional)
 
 
-def _named(path: str, name: str | None) -> str:
+def _column_name(path: str, name: str | None) -> str:
     """The name, or by default one made from the path."""
     return re.sub(r"[^a-z0-9_]", "_", path.lower()) if name is None else name
 
@@ -231,11 +231,11 @@ def check_rules(
     if rules and not columns:
         raise RecipeError(f"rule {rules[0].name!r}: no columns are declared; declare those that it names")
     if rules and sql:
-        _check(tuple(columns), rules)
+        _check_rules(tuple(columns), rules)
 
 
 @lru_cache(maxsize=1024)
-def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
+def _check_rules(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
     """Checks rules in a process of their own. If they pass its limits, each is checked alone, to name the rule."""
     types = tuple((column.name, SQL_TYPES[column.type]) for column in columns)
     try:
@@ -244,13 +244,13 @@ def _check(columns: tuple[Column, ...], rules: tuple[Rule, ...]) -> None:
         answer = RuleAnswer("memory", f"it {stopped} on a row of nulls")
     if answer.wrong == "memory" and len(rules) > 1:
         for rule in rules:
-            _check(columns, (rule,))
+            _check_rules(columns, (rule,))
         raise RecipeError(f"rules {', '.join(rule.name for rule in rules)}: together: {answer.words}")
     if answer.wrong:
-        raise _refusal(rules[answer.number], answer.words, columns)
+        raise _rule_error(rules[answer.number], answer.words, columns)
 
 
-def _refusal(rule: Rule, complaint: str, columns: Sequence[Column]) -> RecipeError:
+def _rule_error(rule: Rule, complaint: str, columns: Sequence[Column]) -> RecipeError:
     """The error for a rule, with what is wrong with it."""
     names = ", ".join(column.name for column in columns)
     return RecipeError(f"rule {rule.name!r}: {complaint} (in: {shorten(rule.where, 1000)}); columns: {names}")

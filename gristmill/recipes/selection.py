@@ -23,7 +23,7 @@ from gristmill.recipes.drift.drop_reasons import (
 )
 from gristmill.recipes.edits.edit import Edit, Overlaps, is_of_edit
 from gristmill.recipes.edits.row_fields import check_fields
-from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut, held_out_of
+from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut, read_held_out
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.rules import Column, Rule, check_rules
 
@@ -113,7 +113,7 @@ class Selection:
         Raises:
             RecipeError: a rule, a name or the rate is wrong.
         """
-        check_types(self, self._title)
+        check_types(self, self._title_for_messages)
         if not 0 < self.rate <= 1:
             raise RecipeError(f"rate is {self.rate}; give a share of rows above 0 and at most 1")
         if self.rate < _LEAST_RATE:
@@ -146,14 +146,16 @@ class Selection:
 
     def _check_limits(self) -> None:
         """Checks the options that say what becomes of edited texts."""
-        for option, value in (("least_kept", self.least_kept), ("overlaps", self._overlaps)):
+        for option, value in (("least_kept", self.least_kept), ("overlaps", self._recorded_overlaps)):
             if value and not self.edits:
-                raise RecipeError(f"{self._title}: {option} is {value!r}, but there are no edits=; leave it out")
+                raise RecipeError(
+                    f"{self._title_for_messages}: {option} is {value!r}, but there are no edits=; leave it out"
+                )
         for option, value in (("shortest", self.shortest), ("least_bytes", self.least_bytes)):
             if value and not self.changes_text:
                 raise RecipeError(
-                    f"{self._title}: {option} is {value}, but neither edits= nor transforms= change a text; a rule"
-                    " drops short documents"
+                    f"{self._title_for_messages}: {option} is {value}, but neither edits= nor transforms= change a"
+                    " text; a rule drops short documents"
                 )
 
     def _check_bounds(self) -> None:
@@ -163,29 +165,29 @@ class Selection:
         transforms = [f"{TRANSFORM}{name}" for name in self.transforms]
         check_bounds(
             self.bounds,
-            self._title,
-            self._bounded,
+            self._title_for_messages,
+            self._bounded_options,
             reasons=[*rules, *lists, *([SAMPLED_OUT] if self.rate < 1 else ()), NOT_CHOSEN, *after],
             begins=tuple(f"{name}: " for name in transforms),
             changes=[*([EDITS] if self.edits else ()), *transforms],
         )
 
     def _check_changes(self) -> None:
-        check_fields(self.keep, self.discard, self._title)
+        check_fields(self.keep, self.discard, self._title_for_messages)
         if self.merge and self.changes_text:
             raise RecipeError(
-                f"{self._title}: merge= writes attributes of the text that is read, but edits= or transforms= change"
-                " it; make the next version, tag it, and merge that set"
+                f"{self._title_for_messages}: merge= writes attributes of the text that is read, but edits= or"
+                " transforms= change it; make the next version, tag it, and merge that set"
             )
         for name in self.transforms:
-            check_numbered(name, f"{self._title}: transform")
+            check_numbered(name, f"{self._title_for_messages}: transform")
             if self.transforms.count(name) > 1:
-                raise RecipeError(f"{self._title}: transform {name!r} is named twice; name it once")
+                raise RecipeError(f"{self._title_for_messages}: transform {name!r} is named twice; name it once")
         labels = {edit.column.name: edit.spans for edit in self.edits}
         for edit in self.edits:
             if labels[edit.column.name] != edit.spans:
                 raise RecipeError(
-                    f"{self._title}: edits of {edit.spans!r} and {labels[edit.column.name]!r}: their names"
+                    f"{self._title_for_messages}: edits of {edit.spans!r} and {labels[edit.column.name]!r}: their names"
                     " must differ by more than case and signs"
                 )
         if any(column.name == KEY_NAME for column in self.columns):
@@ -194,23 +196,23 @@ class Selection:
             raise RecipeError(f"column {column.name!r}: such names are kept for the spans of edits; take another one")
 
     @property
-    def _title(self) -> str:
+    def _title_for_messages(self) -> str:
         return "selection"
 
     @property
-    def _bounded(self) -> tuple[str, ...]:
+    def _bounded_options(self) -> tuple[str, ...]:
         """The options of bounds that it takes."""
         return ("rows", "bytes", "dropped", "removed")
 
     @property
-    def _overlaps(self) -> str:
+    def _recorded_overlaps(self) -> str:
         """What is recorded of `overlaps`: nothing for its default."""
         return "" if self.overlaps == "union" else self.overlaps
 
     @property
     def sets(self) -> tuple[str, ...]:
         """The names of the attribute sets that are read, sorted."""
-        return tuple(sorted({*self.merge, *(set_of(c) for c in self.read_columns if is_attribute(c))}))
+        return tuple(sorted({*self.merge, *(set_of_column(c) for c in self.read_columns if is_attribute(c))}))
 
     @property
     def read_columns(self) -> tuple[Column, ...]:
@@ -244,15 +246,15 @@ class Selection:
             "blocklists": list(self.blocklists),
             "rate": self.rate,
             "seed": self.seed,
-            **self._changes(),
+            **self._row_changing_options(),
         }
 
-    def _changes(self) -> dict[str, Any]:
+    def _row_changing_options(self) -> dict[str, Any]:
         """The options that change rows or hold them out. Defaults are left out: older ledgers lack them."""
         options = {
             "edits": [edit.parameters() for edit in self.edits],
             "least_kept": self.least_kept,
-            "overlaps": self._overlaps,
+            "overlaps": self._recorded_overlaps,
             "transforms": list(self.transforms),
             "shortest": self.shortest,
             "least_bytes": self.least_bytes,
@@ -265,7 +267,7 @@ class Selection:
         return {name: value for name, value in options.items() if value}
 
     @property
-    def changes(self) -> tuple[str, ...]:
+    def changes_in_words(self) -> tuple[str, ...]:
         """The changes of kept rows, in words, for people.
 
         >>> Selection(edits=(Edit(spans="pii-1__email", mask="*"),), transforms=("whitespace-1",)).changes
@@ -274,18 +276,18 @@ class Selection:
         return (*(edit.words for edit in self.edits), *self.transforms)
 
     @property
-    def reasons(self) -> Mapping[str, str]:
+    def reasons_by_rule(self) -> Mapping[str, str]:
         """The reason of each rule, by the rule's name."""
         return {r.name: r.because for r in (*self.include, *self.exclude)}
 
 
-def selection_of(parameters: Mapping[str, Any]) -> Selection:
+def read_selection(parameters: Mapping[str, Any]) -> Selection:
     """The selection of a recipe in a ledger. It reverses `Selection.parameters`.
 
     Args:
         parameters: the result of `Selection.parameters`. It has neither the description nor the reasons of rules.
 
-    >>> selection_of(Selection(rate=0.5, blocklists=("takedowns",)).parameters()).rate
+    >>> read_selection(Selection(rate=0.5, blocklists=("takedowns",)).parameters()).rate
     0.5
     """
     return Selection(
@@ -305,7 +307,7 @@ def selection_of(parameters: Mapping[str, Any]) -> Selection:
         discard=tuple(parameters.get("discard", ())),
         merge=tuple(parameters.get("merge", ())),
         origin=parameters.get("origin", False),
-        held_out=held_out_of(parameters["held_out"]) if parameters.get("held_out") else None,
+        held_out=read_held_out(parameters["held_out"]) if parameters.get("held_out") else None,
     )
 
 
@@ -323,19 +325,19 @@ def is_attribute(column: Column) -> bool:
     return column.type in {"score", "spans"}
 
 
-def set_of(column: Column) -> str:
+def set_of_column(column: Column) -> str:
     """The attribute set of an attribute column.
 
-    >>> set_of(Column("words", "length-1__words", "score"))
+    >>> set_of_column(Column("words", "length-1__words", "score"))
     'length-1'
     """
     return column.path.partition("__")[0]
 
 
-def label_of(column: Column) -> str:
+def label_of_column(column: Column) -> str:
     """The label of an attribute column, without its set.
 
-    >>> label_of(Column("words", "length-1__words", "score"))
+    >>> label_of_column(Column("words", "length-1__words", "score"))
     'words'
     """
     return column.path.partition("__")[2]

@@ -18,10 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.errors import RecipeError, error_in_words, is_failure, known_names
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import PACKAGED
-from gristmill.plugins import plugins_of
+from gristmill.plugins import plugins_of_kind
 from gristmill.recipes.code.digest import declare, prepare_import
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ T = TypeVar("T")
 HOME = "gristmill"
 
 
-def shelf_of(kind: AssetKind) -> str:
+def shelf_of_kind(kind: AssetKind) -> str:
     """The name of the shelf of the recipes of a kind that a package adds.
 
     Args:
@@ -38,7 +38,7 @@ def shelf_of(kind: AssetKind) -> str:
     return kind.name.replace("-", "_")
 
 
-_ADDED = tuple(map(shelf_of, PACKAGED))
+_ADDED = tuple(map(shelf_of_kind, PACKAGED))
 KINDS = (
     "sources",
     "taggers",
@@ -71,8 +71,8 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     for package in packages:
         declared_by: list[tuple[object, str]] = []
         prepare_import(package)
-        for module in _modules(f"{package}.{kind}", required=package == HOME and kind not in _ADDED):
-            recipe = _only(module, declared)
+        for module in _shelf_module_names(f"{package}.{kind}", required=package == HOME and kind not in _ADDED):
+            recipe = _only_declaration(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
             twin = next((n for n in recipes if n.replace("-", "_") == name.replace("-", "_")), None)
             if twin is not None:
@@ -101,7 +101,7 @@ def check_outside(lake: str, packages: Sequence[str]) -> None:
         return
     root = Path(lake).resolve()
     for package in packages:
-        for path in _places(package):
+        for path in _shelf_files_and_folders(package):
             if path.resolve().is_relative_to(root):
                 raise RecipeError(
                     f"the package {package} of GRISTMILL_SHELVES or --shelves is in the lake: {path}; whoever may write"
@@ -109,7 +109,7 @@ def check_outside(lake: str, packages: Sequence[str]) -> None:
                 )
 
 
-def _places(package: str) -> Iterator[Path]:
+def _shelf_files_and_folders(package: str) -> Iterator[Path]:
     """The folders of a package and of the packages around it; its shelves, and the files on them."""
     top, *inner = package.split(".")
     spec = importlib.util.find_spec(top) if top else None
@@ -126,13 +126,13 @@ def _places(package: str) -> Iterator[Path]:
             yield from shelf.iterdir()
 
 
-def _modules(package: str, *, required: bool) -> list[str]:
+def _shelf_module_names(package: str, *, required: bool) -> list[str]:
     """The names of a shelf's modules, in order, without packages and names with a leading _."""
     try:
         spec = importlib.util.find_spec(package)
     except ModuleNotFoundError as error:
         if not f"{package}.".startswith(f"{error.name}."):
-            raise _unimportable(package, error) from error
+            raise _import_error(package, error) from error
         raise RecipeError(
             f"{package}: no such package; name packages that can be imported in GRISTMILL_SHELVES"
         ) from error
@@ -141,7 +141,7 @@ def _modules(package: str, *, required: bool) -> list[str]:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise _unimportable(package, error) from error
+        raise _import_error(package, error) from error
     if spec is None or spec.submodule_search_locations is None:
         if required:
             raise RecipeError(f"{package}: there is no such shelf in Gristmill")
@@ -159,7 +159,9 @@ def _check_spelling(package: str, kind: str, declared: str) -> None:
     Raises:
         RecipeError: there is such a folder; the message names it and the shelf.
     """
-    folders = [each for each in _places(package) if each.name == package.rpartition(".")[2] and each.is_dir()]
+    folders = [
+        each for each in _shelf_files_and_folders(package) if each.name == package.rpartition(".")[2] and each.is_dir()
+    ]
     if package == HOME:
         return
     has_shelf = any((folder / kind).exists() for folder in folders)
@@ -175,7 +177,7 @@ def _check_spelling(package: str, kind: str, declared: str) -> None:
                 )
 
 
-def _only(module: str, declared: type[T]) -> T:
+def _only_declaration(module: str, declared: type[T]) -> T:
     """The declaration of a module."""
     try:
         recipes = declared_in(importlib.import_module(module), declared)
@@ -184,7 +186,7 @@ def _only(module: str, declared: type[T]) -> T:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise _unimportable(module, error) from error
+        raise _import_error(module, error) from error
     if len(recipes) != 1:
         raise RecipeError(
             f"{module}: a module on this shelf declares exactly one {declared.__name__}, this one {len(recipes)};"
@@ -219,7 +221,7 @@ def _imported_names(module: ModuleType) -> set[str]:
     return {each.asname or each.name for node in imports for each in node.names}
 
 
-def _unimportable(module: str, error: BaseException) -> RecipeError:
+def _import_error(module: str, error: BaseException) -> RecipeError:
     """The error for a module that cannot be imported. It names the last file and line of the module's own package.
 
     An error may be raised inside a library, but a person mends the line of the recipe that called it.
@@ -232,7 +234,7 @@ def _unimportable(module: str, error: BaseException) -> RecipeError:
     place = f"{last.filename}, line {last.lineno}"
     if isinstance(error, SyntaxError) and error.filename:
         place = f"{error.filename}, line {error.lineno}"
-    return RecipeError(f"{module} cannot be imported: {place}: {words_of(error)}; mend this file")
+    return RecipeError(f"{module} cannot be imported: {place}: {error_in_words(error)}; mend this file")
 
 
 def find_recipe(kind: str, declared: type[T], packages: Sequence[str], name: str) -> T:
@@ -276,14 +278,14 @@ def known_recipe(what: str, shelf: Mapping[str, T], name: str, who: str) -> T:
         RecipeError: the name is unknown; the message lists the names, the near ones first.
     """
     if name not in shelf:
-        mend = _MENDS.get(what) or _installed(what, name)
+        mend = _MENDS.get(what) or _shelf_hint(what, name)
         raise RecipeError(f"{who} names the {what} {name!r}, which is on no shelf; {known_names(name, shelf)}{mend}")
     return shelf[name]
 
 
-def _installed(what: str, name: str) -> str:
+def _shelf_hint(what: str, name: str) -> str:
     """How to put a tagger or transform that ships or is a plug-in on one's own shelf; empty if none has this name."""
-    for plugin in plugins_of(_READY.get(what, "")):
+    for plugin in plugins_of_kind(_READY.get(what, "")):
         if plugin.name == name:
             module, _, constant = plugin.value.partition(":")
             line = f"from {module} import {constant}"

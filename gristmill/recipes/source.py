@@ -21,7 +21,7 @@ from gristmill.recipes.mixture.origin_columns import with_origins
 from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Limits
 from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
-from gristmill.recipes.reader import Convert, Reader, reader_of
+from gristmill.recipes.reader import Convert, Reader, reader_of_converter
 from gristmill.recipes.selection import Selection
 
 __all__ = [
@@ -63,15 +63,17 @@ class Revision(Selection):
         """
         super().__post_init__()
         if self.held_out is not None:
-            raise RecipeError(f"{self._title}: only a mix holds rows out; leave held_out to it")
+            raise RecipeError(f"{self._title_for_messages}: only a mix holds rows out; leave held_out to it")
         for name in self.carry:
             if not ADOPTED_NAME.fullmatch(name):
-                raise RecipeError(f"{self._title}: carry has {name!r}; give names of attribute sets, such as pii-1")
+                raise RecipeError(
+                    f"{self._title_for_messages}: carry has {name!r}; give names of attribute sets, such as pii-1"
+                )
             if self.carry.count(name) > 1:
-                raise RecipeError(f"{self._title}: carry has {name!r} twice; name it once")
+                raise RecipeError(f"{self._title_for_messages}: carry has {name!r} twice; name it once")
 
     @property
-    def _title(self) -> str:
+    def _title_for_messages(self) -> str:
         return f"revision {self.version!r}"
 
 
@@ -262,14 +264,16 @@ class Source:
         """
         words = [(self.versions[0], self.changes)]
         for revision in self.revisions:
-            rules = [f"{name}: {because}" for name, because in revision.reasons.items()]
-            words.append((revision.version, "; ".join(filter(None, [revision.description, *rules, *revision.changes]))))
+            rules = [f"{name}: {because}" for name, because in revision.reasons_by_rule.items()]
+            words.append(
+                (revision.version, "; ".join(filter(None, [revision.description, *rules, *revision.changes_in_words])))
+            )
         return tuple(words)
 
     @property
     def reader(self) -> Reader:
         """Its converter, with what it says of itself."""
-        return reader_of(self.convert)
+        return reader_of_converter(self.convert)
 
     @property
     def read_as(self) -> str:

@@ -11,13 +11,13 @@ from gristmill.recipes.source import Source
 _SOURCE = re.compile(rf"(?P<source>{NAME.pattern})/(?P<version>{VERSION.pattern})")
 
 
-def versions_of(sources: Sequence[str]) -> Mapping[str, str]:
+def versions_by_source(sources: Sequence[str]) -> Mapping[str, str]:
     """The version of each source, by the source's name, in the declared order. What has another form is left out.
 
     Args:
         sources: names of sources with versions.
 
-    >>> versions_of(("wiki/v0", "news/v1"))
+    >>> versions_by_source(("wiki/v0", "news/v1"))
     {'wiki': 'v0', 'news': 'v1'}
     """
     found = (_SOURCE.fullmatch(each) for each in sources)
@@ -39,7 +39,7 @@ def check_sources(sources: Sequence[str], who: str) -> None:
     for each in sources:
         if not _SOURCE.fullmatch(each):
             raise RecipeError(f"{who}: source {each!r}: give a source and its version, such as 'wiki/v0'")
-    if len(versions_of(sources)) != len(sources):
+    if len(versions_by_source(sources)) != len(sources):
         raise RecipeError(f"{who}: a source is named twice in {', '.join(sources)}; name each once")
 
 

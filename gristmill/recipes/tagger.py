@@ -173,7 +173,9 @@ class Tagger:
             return self
         batch = self.open(files)
         if not callable(batch):
-            raise RecipeError(f"tagger {self.name!r}: open= returned {_type(batch)}; return a function like batch=")
+            raise RecipeError(
+                f"tagger {self.name!r}: open= returned {_type_in_words(batch)}; return a function like batch="
+            )
         return replace(self, open=None, models=(), batch=batch)
 
     def applies_to(self, source: str) -> bool:
@@ -232,23 +234,23 @@ class Tagger:
         batch = Batch.of(documents)
         if self.batch is not None:
             try:
-                labels = self._columns(self.batch(batch), len(batch))
+                labels = self._columns_of_batch_result(self.batch(batch), len(batch))
             except TooManySpans as error:
                 raise TaggerFailed(error.number, str(error), MEND) from error
         elif self.document is not None:
-            rows = [self._one(self.document, number, document) for number, document in enumerate(batch)]
+            rows = [self._label_one_document(self.document, number, document) for number, document in enumerate(batch)]
             names = dict.fromkeys(name for row in rows for name in row)
             for wrong in (name for name in names if not is_label_name(name)):
-                raise TaggerFailed(next(i for i, row in enumerate(rows) if wrong in row), _misnamed(wrong))
+                raise TaggerFailed(next(i for i, row in enumerate(rows) if wrong in row), _label_name_problem(wrong))
             labels = {name: [row.get(name) for row in rows] for name in sorted(names)}
         else:
             raise RecipeError(
                 f"tagger {self.name!r}: it reads {', '.join(self.models)}; look with tagger.opened(files)"
             )
-        self._check(labels, batch.lengths.tolist())
+        self._check_labels(labels, batch.lengths.tolist())
         return labels
 
-    def _one(
+    def _label_one_document(
         self, look: Callable[[Document], Mapping[str, Label]], number: int, document: Document
     ) -> Mapping[str, Label]:
         """One document's labels. Every error names the document, except a store's, and too little memory."""
@@ -268,31 +270,37 @@ class Tagger:
             if not is_failure(error):
                 raise
             raise TaggerFailed(number, failed_at(error, look)) from error
-        raise TaggerFailed(number, f"document= returned {_type(labels)}; return a mapping from names to labels")
+        raise TaggerFailed(
+            number, f"document= returned {_type_in_words(labels)}; return a mapping from names to labels"
+        )
 
-    def _columns(self, labels: Any, count: int) -> dict[str, Column]:
+    def _columns_of_batch_result(self, labels: Any, count: int) -> dict[str, Column]:
         """What `batch` returned, if it is lists or arrays of one label for each document."""
         what = f"tagger {self.name!r}"
         if not isinstance(labels, Mapping):
-            raise DataError(f"{what}: batch= returned {_type(labels)}; return a mapping from names to lists of labels")
+            raise DataError(
+                f"{what}: batch= returned {_type_in_words(labels)}; return a mapping from names to lists of labels"
+            )
         columns: dict[str, Column] = {}
         for name, values in labels.items():
             if not is_label_name(name):
-                raise DataError(f"{what}: {_misnamed(name)}")
+                raise DataError(f"{what}: {_label_name_problem(name)}")
             if isinstance(values, np.ndarray) and values.ndim != 1:
                 raise DataError(
                     f"{what}: label {name!r} is an array of shape {values.shape}; return one of shape ({count},)"
                 )
             if isinstance(values, str | bytes | Mapping | set | frozenset) or not hasattr(values, "__len__"):
                 raise DataError(
-                    f"{what}: label {name!r} is {_type(values)}; return a list of one label for each document"
+                    f"{what}: label {name!r} is {_type_in_words(values)}; return a list of one label for each document"
                 )
             if len(values) != count:
                 raise DataError(f"{what}: {len(values)} labels {name!r} for {count} documents")
-            columns[name] = _numbers(values) if isinstance(values, np.ndarray) else _listed(values)
+            columns[name] = (
+                _contiguous_number_column(values) if isinstance(values, np.ndarray) else _values_as_list(values)
+            )
         return columns
 
-    def _check(self, labels: Mapping[str, Column], lengths: Sequence[int]) -> None:
+    def _check_labels(self, labels: Mapping[str, Column], lengths: Sequence[int]) -> None:
         """Compares labels with their declarations, and what is not declared with what can be written."""
         declared = self.declared
         unknown = [name for name in labels if declared_as(name, declared) is None] if declared is not None else []
@@ -307,7 +315,7 @@ class Tagger:
             if wrong:
                 raise TaggerFailed(wrong[0], f"label {name!r}: {wrong[1]}")
             for number in vast:
-                if _size(values[number]) > MOST_SPANS:
+                if _span_count(values[number]) > MOST_SPANS:
                     raise TaggerFailed(number, str(TooManySpans(name)), MEND)
         for name, label in (declared or {}).items():
             if lengths and name not in labels and not label.optional:
@@ -318,7 +326,7 @@ TAGGERS = Door[Tagger]("taggers", "a Tagger of this name", lambda name, it: isin
 """The taggers that ship, and those of installed packages. A module of the shelf `taggers/` that imports one has it."""
 
 
-def _numbers(values: NDArray[Any]) -> Column:
+def _contiguous_number_column(values: NDArray[Any]) -> Column:
     """An array of numbers in a form that is written, also if its tagger changes its own; a list of other values."""
     if values.dtype.kind == "b":
         return values.astype(np.int8)
@@ -326,10 +334,10 @@ def _numbers(values: NDArray[Any]) -> Column:
         return values.astype(values.dtype.newbyteorder("="))
     if values.dtype.kind == "f" and values.dtype.itemsize <= np.dtype(np.float64).itemsize:
         return values.astype(np.float64)
-    return _listed(values)
+    return _values_as_list(values)
 
 
-def _listed(values: Any) -> list[Any]:
+def _values_as_list(values: Any) -> list[Any]:
     """The values of an array, a tuple or another sequence; masked ones of `numpy.ma` are None."""
     if isinstance(values, list):
         return values
@@ -337,14 +345,14 @@ def _listed(values: Any) -> list[Any]:
     return listed if isinstance(listed, list) else [listed]
 
 
-def _size(label: Any) -> int:
+def _span_count(label: Any) -> int:
     """How many spans a label has; 0 for a score."""
     return len(label) if isinstance(label, list) or is_span_array(label) else 0
 
 
-def _misnamed(name: object) -> str:
+def _label_name_problem(name: object) -> str:
     return f"label {name!r}: a label's name is a string without white space, such as word_count"
 
 
-def _type(value: object) -> str:
+def _type_in_words(value: object) -> str:
     return "None" if value is None else f"{value!r:.40} ({type(value).__name__})"

@@ -52,14 +52,14 @@ class TokenizerOptions(msgspec.Struct, frozen=True, kw_only=True):
         return recorded
 
 
-def options_of(parameters: Mapping[str, Any], chat_template: str | None = None) -> TokenizerOptions:
+def read_tokenizer_options(parameters: Mapping[str, Any], chat_template: str | None = None) -> TokenizerOptions:
     """The options of a recipe in a ledger. It reverses `TokenizerOptions.parameters`.
 
     Args:
         parameters: parameters of a token cache's recipe. Those that are not options are ignored.
         chat_template: the template itself, because a recipe holds only its digest.
 
-    >>> options_of({"eos": "</s>", "bos": None, "parts": 32}).eos
+    >>> read_tokenizer_options({"eos": "</s>", "bos": None, "parts": 32}).eos
     '</s>'
     """
     return msgspec.structs.replace(msgspec.convert(parameters, TokenizerOptions), chat_template=chat_template)

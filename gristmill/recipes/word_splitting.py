@@ -92,7 +92,7 @@ class _Spaced:
         added: list[int] = []
         size = 0
         for line in text.split("\n"):
-            cuts = _cuts(line, split)
+            cuts = _word_cut_places(line, split)
             for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True):
                 if start:
                     added.append(size)
@@ -104,12 +104,12 @@ class _Spaced:
             size += 1
         return cls("".join(parts)[:-1], added)
 
-    def original(self, place: int) -> int:
+    def original_offset(self, place: int) -> int:
         """The offset in the text without the spaces, of an offset in the text with them."""
         return place - bisect_left(self.added, place)
 
 
-def _cuts(line: str, split: Splitter) -> list[int]:
+def _word_cut_places(line: str, split: Splitter) -> list[int]:
     """The places inside a line at which one word ends and another begins, without white space between them."""
     cuts: list[int] = []
     at = 0
@@ -138,29 +138,29 @@ class _WithSplitters:
         if not languages:
             return labels
         spaced = {
-            place: self._spaced(place, batch.texts[place], self.splitters[language])
+            place: self._space_words(place, batch.texts[place], self.splitters[language])
             for place, language in languages.items()
             if language in self.splitters
         }
-        divided = self._divided(batch, spaced)
+        divided = self._label_spaced_texts(batch, spaced)
         for label in self.tagger.labels or ():
             if label.words and label.name in labels:
-                column = _listed(labels[label.name])
+                column = _column_as_list(labels[label.name])
                 for place in languages:
                     column[place] = None
                 for place, value in zip(spaced, divided.get(label.name, ()), strict=False):
-                    column[place] = _moved(value, spaced[place])
+                    column[place] = _move_label_spans(value, spaced[place])
                 labels[label.name] = column
         return labels
 
     @staticmethod
-    def _spaced(place: int, text: str, split: Splitter) -> _Spaced:
+    def _space_words(place: int, text: str, split: Splitter) -> _Spaced:
         try:
             return _Spaced.of(text, split)
         except DataError as error:
             raise TaggerFailed(place, str(error)) from error
 
-    def _divided(self, batch: Batch, spaced: Mapping[int, _Spaced]) -> dict[str, list[Any]]:
+    def _label_spaced_texts(self, batch: Batch, spaced: Mapping[int, _Spaced]) -> dict[str, list[Any]]:
         """The labels of the texts with spaces, in the order of `spaced`."""
         if not spaced:
             return {}
@@ -169,18 +169,18 @@ class _WithSplitters:
         ]
         try:
             with divided_texts():
-                return {name: _listed(column) for name, column in self.tagger.columns(Batch(documents)).items()}
+                return {name: _column_as_list(column) for name, column in self.tagger.columns(Batch(documents)).items()}
         except TaggerFailed as error:
             raise TaggerFailed(list(spaced)[error.number], error.reason) from error
 
 
-def _listed(column: Column) -> list[Any]:
+def _column_as_list(column: Column) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
-def _moved(value: Any, spaced: _Spaced) -> Any:
+def _move_label_spans(value: Any, spaced: _Spaced) -> Any:
     """A label of the text with spaces, for the text without them. Only spans differ."""
     value = listed_spans(value)
     if isinstance(value, list):
-        return [Span(spaced.original(start), spaced.original(end), score) for start, end, score in value]
+        return [Span(spaced.original_offset(start), spaced.original_offset(end), score) for start, end, score in value]
     return value

@@ -18,7 +18,7 @@ from gristmill.lake.asset_kinds import (
     RESOLUTION,
     TOKEN_CACHE,
     kind_of,
-    names_of,
+    names_in_asset_address,
 )
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.carried import CARRIED
@@ -28,7 +28,7 @@ from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.selection import CHANGED, Selection
 from gristmill.recipes.tagger import OVERLAPS
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
-from gristmill.releases.training_card import TrainingCard, training_of
+from gristmill.releases.training_card import TrainingCard, training_card
 
 FORM = 2
 """Form of the cards that are made now. Those of version 0.2 have none, and are proven as they are: they also count
@@ -164,7 +164,7 @@ class DataCard(msgspec.Struct, frozen=True):
     form: int | UnsetType = UNSET
 
 
-def card_of(
+def data_card(
     release: PinnedRelease,
     catalogue: Catalogue,
     weights: Mapping[str, float],
@@ -185,11 +185,13 @@ def card_of(
             training since the index was made.
     """
     mix = catalogue.mixes[release.mix]
-    streams = tuple(_stream(release, catalogue, stream, weights[stream.key]) for stream in mix.streams)
+    streams = tuple(_stream_card(release, catalogue, stream, weights[stream.key]) for stream in mix.streams)
     tokens = {stream.stream: stream.tokens for stream in streams}
     sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
     declared = declared_tokens(mix.streams, sources, tokens)
-    tokenizer = next(each for each in release.ledgers if names_of(each.asset).get("tokenizer") == release.tokenizer)
+    tokenizer = next(
+        each for each in release.ledgers if names_in_asset_address(each.asset).get("tokenizer") == release.tokenizer
+    )
     return DataCard(
         name=release.name,
         mix=release.mix,
@@ -201,16 +203,16 @@ def card_of(
         tokens=sum(tokens.values()),
         licences=declared.licences or {NOT_DECLARED: sum(tokens.values())},
         streams=streams,
-        steps=_steps(release, catalogue, form),
-        sets=_sets(release, catalogue, form),
+        steps=_step_cards(release, catalogue, form),
+        sets=_set_cards(release, catalogue, form),
         fingerprint=release.index,
         languages=declared.languages,
-        training=training_of(mix, reading) or UNSET,
+        training=training_card(mix, reading) or UNSET,
         form=form,
     )
 
 
-def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight: float) -> StreamCard:
+def _stream_card(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight: float) -> StreamCard:
     source = catalogue.sources[stream.source]
     asset = cache_asset(release.mix, release.tokenizer, stream.key)
     caches = [each for each in release.ledgers if each.asset == asset]
@@ -233,7 +235,7 @@ def _stream(release: PinnedRelease, catalogue: Catalogue, stream: Stream, weight
     )
 
 
-def _ledgers(release: PinnedRelease, form: int | UnsetType) -> list[PinnedLedger]:
+def _card_ledgers(release: PinnedRelease, form: int | UnsetType) -> list[PinnedLedger]:
     """The slices, the documents that come into them, and the sets that rules read, with those they are carried from.
 
     Other editions and other sources are pinned too, if duplicates were looked for in them: none of their rows is read.
@@ -251,11 +253,11 @@ def _ledgers(release: PinnedRelease, form: int | UnsetType) -> list[PinnedLedger
     return [each for key, each in pinned.items() if key in found]
 
 
-def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[StepCard, ...]:
+def _step_cards(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[StepCard, ...]:
     """The steps that write documents: versions of sources, and streams of the mix; then what tokenization left out."""
-    ledgers = _ledgers(release, form)
+    ledgers = _card_ledgers(release, form)
     short = {each.asset for each in ledgers if form and kind_of(each.asset) is TOKEN_CACHE and each.dropped}
-    selections = _selections(release.mix, catalogue)
+    selections = _selections_by_address(release.mix, catalogue)
     kept: Counter[str] = Counter()
     dropped: dict[str, Counter[str]] = {}
     changed: dict[str, Counter[str]] = {}
@@ -265,13 +267,13 @@ def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) 
             _check_same_rules(ledger, selections.get(ledger.asset))
             kept[ledger.asset] += ledger.totals.get("rows", 0)
             dropped.setdefault(ledger.asset, Counter()).update(ledger.dropped)
-            changed.setdefault(ledger.asset, Counter()).update(_changed(ledger.totals))
+            changed.setdefault(ledger.asset, Counter()).update(_changed_row_counts(ledger.totals))
             kept_changed[ledger.asset] += ledger.totals.get(CHANGED, 0)
     return tuple(
         StepCard(
             asset,
             kept[asset],
-            tuple(_dropped(reasons, selections.get(asset))),
+            tuple(_dropped_row_counts(reasons, selections.get(asset))),
             dict(changed[asset]),
             kept_changed[asset] if form else UNSET,
         )
@@ -279,7 +281,7 @@ def _steps(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) 
     )
 
 
-def _changed(totals: Mapping[str, int]) -> dict[str, int]:
+def _changed_row_counts(totals: Mapping[str, int]) -> dict[str, int]:
     """The rows whose texts edits and transforms changed, by what changed them; also those dropped by a later step."""
     return {name.removesuffix(_CHANGED): rows for name, rows in totals.items() if name.endswith(_CHANGED)}
 
@@ -296,7 +298,7 @@ def _check_same_rules(ledger: PinnedLedger, selection: Selection | None) -> None
         )
 
 
-def _selections(mix: str, catalogue: Catalogue) -> dict[str, Selection]:
+def _selections_by_address(mix: str, catalogue: Catalogue) -> dict[str, Selection]:
     """The selections of the shelves by the address of what they make."""
     found: dict[str, Selection] = {mix_asset(mix, each.key): each for each in catalogue.mixes[mix].streams}
     for source in catalogue.sources.values():
@@ -304,7 +306,7 @@ def _selections(mix: str, catalogue: Catalogue) -> dict[str, Selection]:
     return found
 
 
-def _dropped(reasons: Mapping[str, int], selection: Selection | None) -> list[DroppedRows]:
+def _dropped_row_counts(reasons: Mapping[str, int], selection: Selection | None) -> list[DroppedRows]:
     """The rules in their order, then other reasons by name. A rule that drops no row is listed too."""
     rules = () if selection is None else (*selection.include, *selection.exclude)
     listed = [DroppedRows(rule.name, reasons.get(rule.name, 0), rule.where, rule.because) for rule in rules]
@@ -312,19 +314,19 @@ def _dropped(reasons: Mapping[str, int], selection: Selection | None) -> list[Dr
     return listed + [DroppedRows(name, rows) for name, rows in sorted(reasons.items()) if name not in names]
 
 
-def _sets(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[SetCard, ...]:
+def _set_cards(release: PinnedRelease, catalogue: Catalogue, form: int | UnsetType) -> tuple[SetCard, ...]:
     by_asset: dict[str, PinnedLedger] = {}
-    for ledger in _ledgers(release, form):
+    for ledger in _card_ledgers(release, form):
         if kind_of(ledger.asset) is ATTRIBUTES:
             by_asset.setdefault(ledger.asset, ledger)
-    return tuple(_set(ledger, catalogue, form) for ledger in by_asset.values())
+    return tuple(_set_card(ledger, catalogue, form) for ledger in by_asset.values())
 
 
-def _set(ledger: PinnedLedger, catalogue: Catalogue, form: int | UnsetType) -> SetCard:
-    name = names_of(ledger.asset)["set"]
+def _set_card(ledger: PinnedLedger, catalogue: Catalogue, form: int | UnsetType) -> SetCard:
+    name = names_in_asset_address(ledger.asset)["set"]
     behind = {kind_of(asset): asset for asset, _, _ in ledger.inputs}
     if MARKS in behind:
-        dedupe = names_of(behind[MARKS])["dedupe"]
+        dedupe = names_in_asset_address(behind[MARKS])["dedupe"]
         recipe = catalogue.dedupes.get(dedupe)
         return SetCard(
             ledger.asset, "duplicates", recipe.description if recipe else "", (RESOLUTION.at(dedupe=dedupe),)

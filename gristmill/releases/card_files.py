@@ -9,11 +9,11 @@ from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.card import DataCard
 from gristmill.releases.card_text import card_text
-from gristmill.releases.croissant import croissant_of
+from gristmill.releases.croissant import croissant_metadata
 from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned
 
 CARD = "card.json"
@@ -34,9 +34,12 @@ def card_files(store: Store, release: PinnedRelease, card: DataCard, *, shards: 
         DataError: a ledger of the mix is damaged.
     """
     folder = f"{RELEASES}{release.name}"
-    files = {f"{folder}/{CARD}": _pretty(msgspec.to_builtins(card)), f"{folder}/card.md": card_text(card).encode()}
+    files = {
+        f"{folder}/{CARD}": _indented_json(msgspec.to_builtins(card)),
+        f"{folder}/card.md": card_text(card).encode(),
+    }
     if shards:
-        files[f"{folder}/croissant.json"] = _pretty(croissant_of(card, _shards(store, release)))
+        files[f"{folder}/croissant.json"] = _indented_json(croissant_metadata(card, _mix_shards(store, release)))
     return files
 
 
@@ -58,21 +61,21 @@ def card_of_release(store: Store, name: str, cards: Sequence[DataCard]) -> DataC
         return cards[0]
     path = f"{RELEASES}{name}/{CARD}"
     digest = read_pinned(store, name).files.get(path)
-    made = ((card, _pretty(msgspec.to_builtins(card))) for card in cards)
+    made = ((card, _indented_json(msgspec.to_builtins(card))) for card in cards)
     return next((card for card, data in made if content_digest(data, path, store.url) == digest), cards[0])
 
 
-def _shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:
+def _mix_shards(store: Store, release: PinnedRelease) -> dict[str, tuple[str, int]]:
     """The shards of the mix's documents."""
     found: dict[str, tuple[str, int]] = {}
     for ledger in release.ledgers:
         if kind_of(ledger.asset) is MIX:
             partition = place(ledger.asset, ledger.snapshot)
             for row in read_table(store, partition):
-                named = (each for each in objects_of(row, partition) if each[0] == partition.shard(row.name))
+                named = (each for each in objects_of_row(row, partition) if each[0] == partition.shard(row.name))
                 found |= {path: (sha256, size or 0) for path, sha256, size in named}
     return found
 
 
-def _pretty(value: object) -> bytes:
+def _indented_json(value: object) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -51,7 +51,7 @@ _CONTEXT = {
 _FIELDS = {"id": "id of the document, unique within its source", "source": "name of the source", "text": "the text"}
 
 
-def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def croissant_metadata(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """The metadata as JSON-LD.
 
     Args:
@@ -75,7 +75,7 @@ def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": card.name,
-        "description": _description(card),
+        "description": _card_description(card),
         "license": sorted({stream.licence for stream in card.streams} - {NOT_DECLARED}),
         **({"inLanguage": languages} if (languages := sorted(card.languages.keys() - {NOT_DECLARED})) else {}),
         "url": next((stream.homepage for stream in card.streams if stream.homepage), ""),
@@ -89,13 +89,13 @@ def croissant_of(card: DataCard, shards: Mapping[str, tuple[str, int]]) -> dict[
                 "name": "documents",
                 "description": "One record for each document of the mix.",
                 "key": [{"@id": "documents/source"}, {"@id": "documents/id"}],
-                "field": [_field(name, words) for name, words in _FIELDS.items()],
+                "field": [_croissant_field(name, words) for name, words in _FIELDS.items()],
             }
         ],
     }
 
 
-def _description(card: DataCard) -> str:
+def _card_description(card: DataCard) -> str:
     """Croissant has no field for what a mix declares for training, so its description says it."""
     words = card.description or f"The mix {card.mix}, {card.tokens:,} tokens of {card.tokenizer}."
     return f"{words} For training it declares: {card.training.declared}." if card.training else words
@@ -112,7 +112,7 @@ def _file_set(paths: list[str]) -> dict[str, Any]:
     }
 
 
-def _field(name: str, words: str) -> dict[str, Any]:
+def _croissant_field(name: str, words: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"documents/{name}",

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from gristmill.errors import DataError
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease, check_unedited, pinned_path, read_pinned, withdrawn_path
@@ -56,7 +56,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
         return ()
     check_unedited(tagged[0], where)
     release = read_pinned(store, name)
-    if (release.mix, release.tokenizer, _exports_of(release)) != (mix, tokenizer, set(exports)):
+    if (release.mix, release.tokenizer, _exports_of_release(release)) != (mix, tokenizer, set(exports)):
         return ()
     moved = {}
     for path, digest in sorted(release.files.items()):
@@ -83,19 +83,19 @@ def redirected_file(data: bytes, path: str, digest: str, url: str) -> bytes | No
         url: address of the lake.
     """
     left = lake_left(data, path, digest)
-    here = data.replace(_begin(left), _begin(url)) if left else data
+    here = data.replace(_json_path_prefix(left), _json_path_prefix(url)) if left else data
     try:
         return here if content_digest(here, path, url) == digest else None
     except DataError:
         return None
 
 
-def _exports_of(release: PinnedRelease) -> set[str]:
+def _exports_of_release(release: PinnedRelease) -> set[str]:
     """The names of the exports that belong to a release."""
-    return {names["export"] for each in release.ledgers if "export" in (names := names_of(each.asset))}
+    return {names["export"] for each in release.ledgers if "export" in (names := names_in_asset_address(each.asset))}
 
 
-def _begin(root: str) -> bytes:
+def _json_path_prefix(root: str) -> bytes:
     """How a JSON string begins that is a path in a lake."""
     return json.dumps(f"{root}/").encode()[:-1]
 

@@ -79,7 +79,7 @@ class PinnedRelease(msgspec.Struct, frozen=True, omit_defaults=True):
         bare = msgspec.structs.replace(self, digest="")
         return msgspec.structs.replace(self, digest=hashlib.sha256(as_json(bare)).hexdigest())
 
-    def ledger(self, asset: str, snapshot: str) -> PinnedLedger | None:
+    def pinned_ledger(self, asset: str, snapshot: str) -> PinnedLedger | None:
         """The ledger of a partition; None if the release does not have it."""
         found = (each for each in self.ledgers if (each.asset, each.snapshot) == (asset, snapshot))
         return next(found, None)

@@ -8,11 +8,11 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.execution.claim import is_claimed_by_run
 from gristmill.lake.address import Place, export_index, place, tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT, is_product, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import EXPORT, is_product, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.files import read_head, read_table
 from gristmill.lake.ledger.index_ledger import TEXTS, IndexLedger, content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Recipe
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
@@ -83,7 +83,7 @@ def named_objects(store: Store, ledgers: Sequence[PinnedLedger], tokenizer: str)
         elif each.asset == tokenizer_asset(tokenizer):
             for name, sha256 in whole_ledger(store, each.asset).files.items():
                 path = f"{each.asset}/{name}"
-                objects[path] = sha256, _size(store, path)
+                objects[path] = sha256, _object_size(store, path)
     for index in _export_indexes(ledgers):
         objects |= dict(_release_objects(store, index_at(store, index)))
     return dict(sorted(objects.items()))
@@ -100,13 +100,13 @@ def objects_of_slice(store: Store, partition: Place) -> Iterator[tuple[str, tupl
         DataError: its table is damaged, or an object is lost.
     """
     for row in read_table(store, partition):
-        for path, sha256, size in objects_of(row, partition):
-            yield path, (sha256, _size(store, path) if size is None else size)
+        for path, sha256, size in objects_of_row(row, partition):
+            yield path, (sha256, _object_size(store, path) if size is None else size)
 
 
 def _export_indexes(ledgers: Sequence[PinnedLedger]) -> list[str]:
     """The addresses of the indexes of the exports that belong to a release."""
-    exports = (names_of(each.asset) for each in ledgers if kind_of(each.asset) is EXPORT)
+    exports = (names_in_asset_address(each.asset) for each in ledgers if kind_of(each.asset) is EXPORT)
     return sorted({export_index(names["mix"], names["export"]) for names in exports})
 
 
@@ -121,10 +121,10 @@ def _release_objects(store: Store, index: IndexLedger) -> Iterator[tuple[str, tu
             if content_digest(data, path, store.url) != digest:
                 raise DataError(f"{path}: is not the file that the index names; {AGAIN}")
             sha256 = hashlib.sha256(data).hexdigest()
-        yield path, (sha256, _size(store, path))
+        yield path, (sha256, _object_size(store, path))
 
 
-def _size(store: Store, path: str) -> int:
+def _object_size(store: Store, path: str) -> int:
     entry = store.head(path)
     if entry is None:
         raise DataError(f"{path}: a ledger names it, but there is no such object; {AGAIN}")
@@ -140,7 +140,7 @@ def lost_object(store: Store, release: PinnedRelease) -> str:
         store: the lake.
         release: the release.
     """
-    slices = [place(each.asset, each.snapshot) for each in _slices(release)]
+    slices = [place(each.asset, each.snapshot) for each in _slice_ledgers(release)]
     folders = {folder for each in slices for folder in each.folders}
     there = {entry.path: entry for folder in sorted(folders) for entry in store.list(folder)}
     for path, (_, size) in sorted(release.objects.items()):
@@ -167,9 +167,9 @@ def check_there(store: Store, release: PinnedRelease) -> None:
 
 def _check_free(store: Store, release: PinnedRelease) -> None:
     """Checks that no run is making what a release names: it may have replaced an object, and has no ledger yet."""
-    slices = [place(each.asset, each.snapshot) for each in _slices(release)]
+    slices = [place(each.asset, each.snapshot) for each in _slice_ledgers(release)]
     folders = (*_export_indexes(release.ledgers), tokenizer_asset(release.tokenizer))
-    marks = {each.claim: f"{each.asset} ({each.snapshot})" for each in slices}
+    marks = {each.claim_path: f"{each.asset} ({each.snapshot})" for each in slices}
     for path, what in (marks | {f"{folder}/{WRITING}": folder for folder in folders}).items():
         if is_claimed_by_run(store, path):
             raise DataError(
@@ -194,7 +194,7 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
     """
     _check_free(store, release)
     named = named_objects(store, release.ledgers, release.tokenizer)
-    lost = lost_object(store, release) or _changed(store, release)
+    lost = lost_object(store, release) or _first_changed_slice(store, release)
     lost = lost or next(iter(dict(named.items() ^ release.objects.items())), "")
     if lost:
         raise DataError(
@@ -203,14 +203,14 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
         )
 
 
-def _slices(release: PinnedRelease) -> list[PinnedLedger]:
+def _slice_ledgers(release: PinnedRelease) -> list[PinnedLedger]:
     """The ledgers of slices of token caches and exports."""
     return [each for each in release.ledgers if is_product(each.asset)]
 
 
-def _changed(store: Store, release: PinnedRelease) -> str:
+def _first_changed_slice(store: Store, release: PinnedRelease) -> str:
     """The first slice whose ledger is another one now, so that objects may be of both; empty if all are the same."""
-    for each in _slices(release):
+    for each in _slice_ledgers(release):
         head = read_head(store, place(each.asset, each.snapshot))
         if head is None or head.fingerprint != each.fingerprint:
             return f"{each.asset} ({each.snapshot})"

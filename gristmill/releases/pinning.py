@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError
 from gristmill.lake.address import cache_index, place
-from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, rank_of
+from gristmill.lake.asset_kinds import EXPORT_INDEX, kind_of, report_rank
 from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest, read_indexed
@@ -48,8 +48,8 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
     ledgers: dict[tuple[str, str], PinnedLedger] = {}
     for each in indexes:
         for upstream in each.inputs:
-            _collect(store, upstream, each.asset, ledgers)
-    ordered = sorted(ledgers.values(), key=lambda ledger: (rank_of(ledger.asset), ledger.asset, ledger.snapshot))
+            _collect_input_ledgers(store, upstream, each.asset, ledgers)
+    ordered = sorted(ledgers.values(), key=lambda ledger: (report_rank(ledger.asset), ledger.asset, ledger.snapshot))
     slices = tuple((upstream.asset.rpartition("/")[2], upstream.snapshot) for upstream in index.inputs)
     objects = named_objects(store, ordered, tokenizer)
     return PinnedRelease(1, name, mix, tokenizer, index.fingerprint, slices, tuple(ordered), objects, {})
@@ -148,7 +148,7 @@ def write_release(
                 f"{path}: a release never changes, and the mix, its token cache or the words of its card did,"
                 " or this file was edited; give another name"
             )
-        files = {name: data for name, data in files.items() if not _has(store, name, digests[name])}
+        files = {name: data for name, data in files.items() if not _has_file_with_digest(store, name, digests[name])}
     for name, data in files.items():
         store.put(name, data)
     if tagged is not None:
@@ -176,7 +176,7 @@ def _check_not_withdrawn(store: Store, name: str) -> None:
         )
 
 
-def _has(store: Store, path: str, digest: str) -> bool:
+def _has_file_with_digest(store: Store, path: str, digest: str) -> bool:
     """Whether the lake has a file with this content."""
     tagged = store.read_tagged(path)
     try:
@@ -185,7 +185,9 @@ def _has(store: Store, path: str, digest: str) -> bool:
         return False
 
 
-def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, str], PinnedLedger]) -> None:
+def _collect_input_ledgers(
+    store: Store, upstream: Upstream, by: str, found: dict[tuple[str, str], PinnedLedger]
+) -> None:
     """Adds the ledger of an input, and those of all its inputs. Raw data and blocklists have no ledger."""
     waiting = [(upstream, by)]
     while waiting:
@@ -198,7 +200,7 @@ def _collect(store: Store, upstream: Upstream, by: str, found: dict[tuple[str, s
             where = f"{each.asset} ({each.snapshot})" if each.snapshot else each.asset
             raise DataError(f"{where}: has changed since {reader} was made from it; {AGAIN}")
         found[each.asset, each.snapshot] = pinned
-        if kind.partitioned:  # a tokenizer or a model stays as it is when what it was trained on changes
+        if kind.is_partitioned:  # a tokenizer or a model stays as it is when what it was trained on changes
             waiting += [(Upstream(*named), each.asset) for named in pinned.inputs]
 
 
@@ -216,7 +218,7 @@ def pinned_ledger(store: Store, upstream: Upstream) -> PinnedLedger:
     kind = kind_of(upstream.asset)
     totals: dict[str, int] = {}
     dropped: dict[str, int] = {}
-    if kind is not None and kind.partitioned:
+    if kind is not None and kind.is_partitioned:
         head = read_head(store, place(upstream.asset, upstream.snapshot))
         if head is None:
             raise DataError(f"{upstream.asset} ({upstream.snapshot}): has no ledger any more; {AGAIN}")

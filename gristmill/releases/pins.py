@@ -18,7 +18,7 @@ from gristmill.releases.pinned import check_unedited
 
 _NAME = re.compile(rb"part-[0-9]+-[0-9a-f]+|release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
 _PART = re.compile(rb"part-[0-9]+-[0-9a-f]+")
-_TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.immutable))
+_TOPS = tuple(dict.fromkeys(kind.top_folder for kind in KINDS if kind.immutable))
 
 
 def entries_with_parts(store: Store) -> Iterator[Entry]:
@@ -46,7 +46,7 @@ def named_by_indexes(store: Store, gone: tuple[str, ...] = (), *, damaged: bool 
         data = store.read(path)
         if path.endswith(".json"):
             try:
-                data = _plain(data, path, "make what it belongs to again, or restore it")
+                data = _json_without_escapes(data, path, "make what it belongs to again, or restore it")
             except DataError:
                 if not damaged:
                     raise
@@ -74,7 +74,7 @@ def pinned_by_releases(store: Store, *, damaged: bool = False) -> dict[str, list
             continue
         data = store.read(entry.path)
         try:
-            data = _checked(data, entry.path)
+            data = _check_unedited(data, entry.path)
         except DataError:
             if not damaged:
                 raise
@@ -83,15 +83,15 @@ def pinned_by_releases(store: Store, *, damaged: bool = False) -> dict[str, list
     return found
 
 
-def _checked(data: bytes, path: str) -> bytes:
+def _check_unedited(data: bytes, path: str) -> bytes:
     """The JSON of a file that was not edited."""
-    plain = _plain(data, path, "restore it from a copy")
+    plain = _json_without_escapes(data, path, "restore it from a copy")
     if name_of_release(path):
         check_unedited(data, path)
     return plain
 
 
-def _plain(data: bytes, path: str, mend: str) -> bytes:
+def _json_without_escapes(data: bytes, path: str, mend: str) -> bytes:
     """JSON without escapes, which may be different in each file."""
     try:
         return orjson.dumps(orjson.loads(data))

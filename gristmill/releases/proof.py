@@ -6,7 +6,7 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.work import Say
 from gristmill.lake.ledger.index_ledger import content_digest
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.moved import lake_left
 from gristmill.releases.pinned import PinnedRelease, pinned_path
@@ -35,20 +35,20 @@ def pinned_findings(store: Store, release: PinnedRelease, say: Say) -> Iterator[
     elif release != release.with_digest:
         yield Finding(where, None, "it was edited: it has not the digest that it names", _MEND)
     for path, (sha256, size) in sorted(release.objects.items()):
-        yield from guard_proof(store, path, _of_object(store, where, path, sha256, size))
+        yield from guard_proof(store, path, _object_findings(store, where, path, sha256, size))
     for path, digest in sorted(release.files.items()):
-        yield from guard_proof(store, path, _of_file(store, where, path, digest, say))
+        yield from guard_proof(store, path, _file_findings(store, where, path, digest, say))
 
 
-def _of_object(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:
+def _object_findings(store: Store, where: str, path: str, sha256: str, size: int) -> Iterator[Finding]:
     entry = store.head(path)
     if entry is None:
         yield Finding(path, None, f"there is no such object, but {where} names it", _MEND_LOST)
-    elif entry.size != size or sha256_of(store, path) != sha256:
+    elif entry.size != size or hash_object(store, path) != sha256:
         yield Finding(path, None, f"its sha256 or size is not the one that {where} names", _MEND)
 
 
-def _of_file(store: Store, where: str, path: str, digest: str, say: Say) -> Iterator[Finding]:
+def _file_findings(store: Store, where: str, path: str, digest: str, say: Say) -> Iterator[Finding]:
     tagged = store.read_tagged(path)
     if tagged is None:
         yield Finding(path, None, f"there is no such file, but {where} names it", _MEND)

@@ -33,9 +33,9 @@ class TrainingCard(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def declared(self) -> str:
         """The declaration of the mix in words."""
-        return "; ".join(self._declared())
+        return "; ".join(self._declaration_words())
 
-    def _declared(self) -> Iterator[str]:
+    def _declaration_words(self) -> Iterator[str]:
         named = {"weights": self.weights, "proportions": self.proportions, "repeats": self.repeats}
         for what, numbers in named.items():
             if numbers:
@@ -48,7 +48,7 @@ class TrainingCard(msgspec.Struct, frozen=True, omit_defaults=True):
             yield f"sequence length {self.sequence_length:,}"
 
 
-def training_of(mix: Mix, reading: Reading) -> TrainingCard | None:
+def training_card(mix: Mix, reading: Reading) -> TrainingCard | None:
     """What the card of a release says of training.
 
     Args:
@@ -62,9 +62,9 @@ def training_of(mix: Mix, reading: Reading) -> TrainingCard | None:
     Raises:
         RecipeError: the index was made from other declarations.
     """
-    if not (mix.solves or mix.sequence_length or mix.packed or reading.block):
+    if not (mix.solves_token_shares or mix.sequence_length or mix.packed_streams or reading.block):
         return None
-    if _again(mix, reading) != reading:
+    if _solve_reading_again(mix, reading) != reading:
         raise RecipeError(
             f"mix {mix.name!r}: the index of its token cache was made from other weights, proportions, repeats,"
             " budget or sequence length than the recipe on the shelf declares; make the mix again, then the release"
@@ -80,7 +80,7 @@ def training_of(mix: Mix, reading: Reading) -> TrainingCard | None:
     )
 
 
-def _again(mix: Mix, reading: Reading) -> Reading:
+def _solve_reading_again(mix: Mix, reading: Reading) -> Reading:
     """What the mix declares now, solved from the tokens and sequences of a reading."""
     tokens = {each.stream: each.tokens for each in reading.streams}
     counted = {each.stream: Sequences(each.sequences or 0, each.sequence_tokens or 0) for each in reading.streams}

@@ -38,39 +38,41 @@ def training_differences(store: Store, before: PinnedRelease, after: PinnedRelea
     Raises:
         DataError: a file of a release is lost or edited.
     """
-    old, new = dict(_training(store, before)), dict(_training(store, after))
+    old, new = dict(_training_options(store, before)), dict(_training_options(store, after))
     for name in dict.fromkeys([*old, *new]):
         was, is_ = old.get(name, ABSENT), new.get(name, ABSENT)
         if was != is_:
             yield f"training: {told_change(name, was, is_)}"
     for one, other in ((before, after), (after, before)):
-        yield from (f"{path}: only in {one.name}" for path in sorted(_exported(one) - _exported(other)))
+        yield from (f"{path}: only in {one.name}" for path in sorted(_exported_names(one) - _exported_names(other)))
 
 
-def _exported(release: PinnedRelease) -> set[str]:
+def _exported_names(release: PinnedRelease) -> set[str]:
     """What the indexes of exports have for trainers. A name has the digest of what it names."""
     return {folder for path in release.objects if (folder := release_folder(path))}
 
 
-def _training(store: Store, release: PinnedRelease) -> Iterator[tuple[str, object]]:
+def _training_options(store: Store, release: PinnedRelease) -> Iterator[tuple[str, object]]:
     """Name and value of each number and option by which training reads a release."""
-    for path, data in _files(store, release, DATA_YAML):
+    for path, data in _release_files(store, release, DATA_YAML):
         config = decode_object(data, dict[str, Any], path, "a trainer's configuration")
         for name in _PLACES:
             config.pop(name, None)
         for component in config.get("components", {}).values():
             component.pop("cache_dir", None)
-        yield from _leaves(config, "")
-    for path, data in _files(store, release, CARD):
+        yield from _flatten_values(config, "")
+    for path, data in _release_files(store, release, CARD):
         card = decode_object(data, _Card, path, "a data card")
         reading = card.training.pop("reading", {})
         streams = reading.pop("streams", ())
-        yield from _leaves(card.training | {"reading": reading}, "")
+        yield from _flatten_values(card.training | {"reading": reading}, "")
         for each in streams:
-            yield from _leaves({name: each.get(name) for name in ("share", "epochs")}, f"stream {each.get('stream')}.")
+            yield from _flatten_values(
+                {name: each.get(name) for name in ("share", "epochs")}, f"stream {each.get('stream')}."
+            )
 
 
-def _files(store: Store, release: PinnedRelease, name: str) -> Iterator[tuple[str, bytes]]:
+def _release_files(store: Store, release: PinnedRelease, name: str) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of a file of a release, as in this lake; nothing if the release does not have it."""
     path = f"{RELEASES}{release.name}/{name}"
     if path in release.files:
@@ -83,10 +85,10 @@ def _files(store: Store, release: PinnedRelease, name: str) -> Iterator[tuple[st
         yield path, data
 
 
-def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
+def _flatten_values(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
     """Name and value of all that is in a mapping, and in the mappings in it."""
     for name, value in values.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
+            yield from _flatten_values(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value

@@ -68,22 +68,22 @@ def draw_classifier(metrics: Measured, title: str) -> str:
     words = f"{title}: AUC {metrics.auc:.3f} for {metrics.positive} on {metrics.texts:,} held-out texts"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        _text(8, 18, words, size=13),
-        *_curves(metrics.thresholds),
-        *_matrix(metrics),
+        _svg_text(8, 18, words, size=13),
+        *_precision_recall_plot(metrics.thresholds),
+        *_confusion_table(metrics),
         "</svg>",
     ]
     return "".join(parts)
 
 
-def _curves(points: Sequence[Point]) -> list[str]:
+def _precision_recall_plot(points: Sequence[Point]) -> list[str]:
     base, room, wide = HEIGHT - BOTTOM, HEIGHT - BOTTOM - TOP, _CURVE - LEFT
     parts: list[str] = []
     for step in range(5):
         y, x = base - room * step / 4, LEFT + wide * step / 4
         parts.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{_CURVE}" y2="{y:.1f}" stroke="{FAINT}"/>')
-        parts.append(_text(LEFT - 6, y + 4, f"{step / 4:g}", anchor="end"))
-        parts.append(_text(x, base + 14, f"{step / 4:g}", anchor="middle"))
+        parts.append(_svg_text(LEFT - 6, y + 4, f"{step / 4:g}", anchor="end"))
+        parts.append(_svg_text(x, base + 14, f"{step / 4:g}", anchor="middle"))
     kinds: tuple[tuple[str, str, list[float | None]], ...] = (
         ("precision", BAR, [p.precision for p in points]),
         ("recall", _OTHER, [p.recall for p in points]),
@@ -95,22 +95,22 @@ def _curves(points: Sequence[Point]) -> list[str]:
             if value is not None
         )
         parts.append(f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(_text(LEFT + 8 + 70 * number, TOP - 8, name, colour=colour))
-    parts.append(_text(LEFT, HEIGHT - 8, "threshold of the score"))
+        parts.append(_svg_text(LEFT + 8 + 70 * number, TOP - 8, name, colour=colour))
+    parts.append(_svg_text(LEFT, HEIGHT - 8, "threshold of the score"))
     return parts
 
 
-def _matrix(metrics: Measured) -> list[str]:
+def _confusion_table(metrics: Measured) -> list[str]:
     """The confusion matrix: a row for each label of the texts, a column for each likeliest label."""
     count = len(metrics.labels)
     left, top = _CURVE + 110, TOP + 24
-    parts = [_text(left, TOP - 8, "likeliest label, by label of the text")]
+    parts = [_svg_text(left, TOP - 8, "likeliest label, by label of the text")]
     if count > _LABELS:
-        return [*parts, _text(left, top, f"{count} labels: see metrics.json")]
+        return [*parts, _svg_text(left, top, f"{count} labels: see metrics.json")]
     wide, tall = (WIDTH - left - 8) / count, (HEIGHT - BOTTOM - top) / count
     for row, (name, values) in enumerate(zip(metrics.labels, metrics.confusion, strict=True)):
-        parts.append(_text(left - 6, top + tall * (row + 0.5) + 4, _short(name), anchor="end"))
-        parts.append(_text(left + wide * (row + 0.5), top - 6, _short(name), anchor="middle"))
+        parts.append(_svg_text(left - 6, top + tall * (row + 0.5) + 4, _shorten_name(name), anchor="end"))
+        parts.append(_svg_text(left + wide * (row + 0.5), top - 6, _shorten_name(name), anchor="middle"))
         for column, value in enumerate(values):
             share = value / max(sum(values), 1)
             x, y = left + wide * column, top + tall * row
@@ -119,7 +119,7 @@ def _matrix(metrics: Measured) -> list[str]:
                 f' fill-opacity="{0.08 + 0.6 * share:.2f}"/>'
             )
             words = f"{value:,} ({share:.0%})"
-            parts.append(_text(x + wide / 2 - 1, y + tall / 2 + 3, words, anchor="middle", colour=_DARK))
+            parts.append(_svg_text(x + wide / 2 - 1, y + tall / 2 + 3, words, anchor="middle", colour=_DARK))
     return parts
 
 
@@ -152,10 +152,10 @@ def classifier_page(metrics: Measured, title: str, trained_on: str, plot: str) -
     )
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name if len(name) <= 14 else f"{name[:13]}…"
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11, colour: str = TEXT) -> str:
+def _svg_text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11, colour: str = TEXT) -> str:
     where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{colour}"'
     return f"<text {where}>{escape(words)}</text>"

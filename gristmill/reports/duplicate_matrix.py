@@ -31,14 +31,16 @@ def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tup
     shown = range(max(0, len(names) - MOST), len(names))
     width, height = LEFT + CELL * len(shown) + 16, TOP + 32 * len(shown) + 28
     parts = [
-        _head(width, height),
-        _text(8, 18, f"share of the {what} of a row that occurred first in a column", size=13),
+        _svg_head(width, height),
+        _svg_text(8, 18, f"share of the {what} of a row that occurred first in a column", size=13),
     ]
     for place, rank in enumerate(shown):
         middle = LEFT + CELL * (place + 0.5)
-        parts.append(_text(middle, TOP - 22, str(rank), anchor="middle"))
-        parts.append(_text(middle, TOP - 8, _short(names[rank], 9), anchor="middle"))
-        parts.append(_text(LEFT - 8, TOP + 32 * place + 20, f"{rank} {_short(names[rank], 24)}", anchor="end"))
+        parts.append(_svg_text(middle, TOP - 22, str(rank), anchor="middle"))
+        parts.append(_svg_text(middle, TOP - 8, _shorten_words(names[rank], 9), anchor="middle"))
+        parts.append(
+            _svg_text(LEFT - 8, TOP + 32 * place + 20, f"{rank} {_shorten_words(names[rank], 24)}", anchor="end")
+        )
         for column, first in enumerate(shown):
             units = matrix.get((rank, first), 0)
             share = units / max(totals[rank], 1)
@@ -48,10 +50,10 @@ def draw_matrix(names: Sequence[str], totals: Sequence[int], matrix: Mapping[tup
                 f' fill-opacity="{0.06 + 0.6 * share:.2f}"/>'
             )
             words = f"{share:.1%}" if units else "0"
-            parts.append(_text(x + CELL / 2 - 1, y + 19, words, anchor="middle", colour=_DARK))
+            parts.append(_svg_text(x + CELL / 2 - 1, y + 19, words, anchor="middle", colour=_DARK))
     left_out = len(names) - len(shown)
     if left_out:
-        parts.append(_text(8, height - 10, f"{left_out} earlier snapshots are not drawn"))
+        parts.append(_svg_text(8, height - 10, f"{left_out} earlier snapshots are not drawn"))
     return "".join([*parts, "</svg>"])
 
 
@@ -72,30 +74,30 @@ def draw_occurrences(counts: Sequence[int], what: str, rounds: int) -> str:
         title = f"{what} of each of {rounds} rounds by their occurrences"
         notes.append(f"{what} that several rounds have are counted in each of them;")
         notes.append("there, an earlier snapshot that has them is one occurrence")
-    parts = [_head(width, _BARS + 60 + 16 * len(notes)), _text(8, 18, title, size=13)]
-    parts += [_text(8, _BARS + 58 + 16 * line, words) for line, words in enumerate(notes)]
+    parts = [_svg_head(width, _BARS + 60 + 16 * len(notes)), _svg_text(8, 18, title, size=13)]
+    parts += [_svg_text(8, _BARS + 58 + 16 * line, words) for line, words in enumerate(notes)]
     highest = log2(1 + max(counts, default=0)) or 1
     for place, number in enumerate(counts):
         tall = (_BARS - 30) * log2(1 + number) / highest
         x, base = 40 + 72 * place, _BARS + 20
         parts.append(f'<rect x="{x}" y="{base - tall:.1f}" width="56" height="{tall:.1f}" fill="{BAR}"/>')
-        parts.append(_text(x + 28, base - tall - 5, f"{number:,}", anchor="middle"))
+        parts.append(_svg_text(x + 28, base - tall - 5, f"{number:,}", anchor="middle"))
         parts.append(
-            _text(x + 28, base + 14, f"{2**place} to {2 ** (place + 1) - 1}" if place else "once", anchor="middle")
+            _svg_text(x + 28, base + 14, f"{2**place} to {2 ** (place + 1) - 1}" if place else "once", anchor="middle")
         )
     parts.append(f'<line x1="32" y1="{_BARS + 20}" x2="{width - 8}" y2="{_BARS + 20}" stroke="{FAINT}"/>')
     return "".join([*parts, "</svg>"])
 
 
-def _head(width: float, height: float) -> str:
+def _svg_head(width: float, height: float) -> str:
     size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11, colour: str = TEXT) -> str:
+def _svg_text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11, colour: str = TEXT) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f'<text {place} font-size="{size}" fill="{colour}">{escape(words)}</text>'
 
 
-def _short(words: str, most: int) -> str:
+def _shorten_words(words: str, most: int) -> str:
     return words if len(words) <= most else f"…{words[1 - most :]}"

@@ -26,7 +26,7 @@ class Histogram(msgspec.Struct, frozen=True):
     counts: tuple[int, ...]
 
     @property
-    def total(self) -> int:
+    def value_count(self) -> int:
         """The number of values in all bins."""
         return sum(self.counts)
 
@@ -52,7 +52,7 @@ class Tallies:
         bins = np.searchsorted(self._edges[1:-1], numbers, "right")
         self._counts += times * np.bincount(bins, minlength=len(self._counts))
 
-    def histogram(self) -> Histogram:
+    def build_histogram(self) -> Histogram:
         """The histogram of all numbers so far."""
         return Histogram(tuple(self._edges.tolist()), tuple(self._counts.tolist()))
 
@@ -98,8 +98,8 @@ def draw_histogram(histogram: Histogram, title: str, unit: str) -> str:
             f' fill="{BAR}"><title>{name}</title></rect>'
         )
         if number % every == 0:
-            parts.append(text_at(left, base + 14, _short(histogram.edges[number])))
-    parts.append(text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.total:,} in all"))
+            parts.append(text_at(left, base + 14, _binary_unit_number(histogram.edges[number])))
+    parts.append(text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.value_count:,} in all"))
     return "".join([*parts, "</svg>"])
 
 
@@ -138,7 +138,7 @@ def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int 
     return f"<text {where}>{escape(words)}</text>"
 
 
-def _short(number: int) -> str:
+def _binary_unit_number(number: int) -> str:
     """A number with the largest binary unit that divides it: 1024 is 1k, 1048576 is 1M, but 1500 stays 1500."""
     for power, letter in ((30, "G"), (20, "M"), (10, "k")):
         if number and number % (1 << power) == 0:

@@ -55,11 +55,11 @@ def draw_levels(panels: Sequence[Panel], snapshots: Sequence[str]) -> str:
     for number, panel in enumerate(panels):
         down, right = divmod(number, ACROSS)
         parts.append(f'<g transform="translate({right * (PANEL + GAP)},{down * (TALL + GAP)})">')
-        parts += [*_panel(panel, snapshots), "</g>"]
+        parts += [*_panel_svg(panel, snapshots), "</g>"]
     return "".join([*parts, text_at(4, height - 4, _LEGEND), "</svg>"])
 
 
-def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
+def _panel_svg(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     known = [each for each in (*panel.values, panel.level) if each is not None]
     edges = [each for each in (panel.least, panel.most) if math.isfinite(each)]
     high = max([*known, *(edge for edge in edges if edge <= 3 * max(known, default=0.0)), 0.0])
@@ -73,7 +73,7 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     newest = panel.values[-1]
     colour = MARK if panel.wrong else TEXT
     said = "none" if newest is None else panel.words(newest)
-    title = text_at(4, 15, f"{_tail(panel.title, _LETTERS - len(said))}: {said}", size=12)
+    title = text_at(4, 15, f"{_end_of_words(panel.title, _LETTERS - len(said))}: {said}", size=12)
     parts = [title.replace(f'fill="{TEXT}"', f'fill="{colour}"')]
     if edges and panel.level is not None:
         top, bottom = at(min(panel.most, high)), at(max(panel.least, low))
@@ -92,7 +92,9 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
                 f' height="{max(ends[1] - ends[0], 1):.1f}" fill="{fill}"'
                 f' fill-opacity="{1 if last else 0.55}"><title>{escape(f"{key}: {panel.words(value)}")}</title></rect>'
             )
-        parts.append(text_at(4 + (number + 0.5) * step, TALL - 5, _tail(key, int(step / 5)), anchor="middle", size=9))
+        parts.append(
+            text_at(4 + (number + 0.5) * step, TALL - 5, _end_of_words(key, int(step / 5)), anchor="middle", size=9)
+        )
     if panel.level is not None:
         y = at(panel.level)
         parts.append(
@@ -101,6 +103,6 @@ def _panel(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     return [*parts, f'<line x1="4" y1="{base}" x2="{PANEL - 4}" y2="{base}" stroke="{FAINT}"/>']
 
 
-def _tail(words: str, room: int) -> str:
+def _end_of_words(words: str, room: int) -> str:
     """As much of the end of words as there is room for: it tells keys, labels and quantiles apart."""
     return words if len(words) <= room else f"…{words[1 - max(room, 2) :]}"

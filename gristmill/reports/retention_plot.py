@@ -24,7 +24,7 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
         legend: text below them.
     """
     least, most = every[0][0], every[-1][0]
-    across = _axis(least, most, every)
+    across = _axis_scale(least, most, every)
     base, room = HEIGHT - BOTTOM, HEIGHT - TOP - BOTTOM
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     parts = [
@@ -57,7 +57,7 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
     return "".join([*parts, "</svg>"])
 
 
-def _axis(least: float, most: float, every: Curve) -> Callable[[float], float]:
+def _axis_scale(least: float, most: float, every: Curve) -> Callable[[float], float]:
     """Where a number lies across the drawing: by its logarithm if few numbers are large."""
     skewed = least >= 0 and most > 5 * next((at for at, share in every if share <= 0.05), most) > 0
     bend = (lambda at: math.log1p(max(at, 0.0))) if skewed else (lambda at: at)

@@ -24,27 +24,27 @@ def size_in_words(size: int) -> str:
     return f"{amount:,.1f} {unit}"
 
 
-def percent(part: float, whole: float = 1) -> float:
+def percentage(part: float, whole: float = 1) -> float:
     """A share as a number from 0 to 100, with four digits. What shows it has a name that ends with `(%)`.
 
     Args:
         part: the part, or the share as a number from 0 to 1.
         whole: number that it is a part of; a part of nothing is 0.
 
-    >>> percent(1, 9), percent(0.5), percent(2, 300_000), percent(0, 0)
+    >>> percentage(1, 9), percentage(0.5), percentage(2, 300_000), percentage(0, 0)
     (11.11, 50.0, 0.0006667, 0.0)
     """
     return float(f"{100 * part / whole:.4g}") if whole else 0.0
 
 
-def quantity(number: int, noun: str) -> str:
+def number_and_noun(number: int, noun: str) -> str:
     """A number and a noun.
 
     Args:
         number: number to show.
         noun: one of them; its plural ends with an additional s.
 
-    >>> quantity(1, "partition"), quantity(2_000, "partition")
+    >>> number_and_noun(1, "partition"), number_and_noun(2_000, "partition")
     ('1 partition', '2,000 partitions')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -31,21 +31,24 @@ def page_of_tables(
     return "".join([
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{_plain(title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{_plain(title)}</h1><p>{_plain(lead)}</p>",
+        f"<title>{_escape_html(title)}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{_escape_html(title)}</h1><p>{_escape_html(lead)}</p>",
         *(f"<div>{plot}</div>" for plot in plots),
-        *(f"<section><h2>{_plain(name)}</h2><div>{_table(rows)}</div></section>" for name, rows in tables.items()),
+        *(
+            f"<section><h2>{_escape_html(name)}</h2><div>{_html_table(rows)}</div></section>"
+            for name, rows in tables.items()
+        ),
         "</body></html>\n",
     ])  # fmt: skip
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> str:
+def _html_table(rows: Sequence[Mapping[str, str]]) -> str:
     if not rows:
         return "none"
-    head = "".join(f"<th>{_plain(name)}</th>" for name in rows[0])
-    body = "".join(f"<tr>{''.join(f'<td>{_plain(cell)}</td>' for cell in row.values())}</tr>" for row in rows)
+    head = "".join(f"<th>{_escape_html(name)}</th>" for name in rows[0])
+    body = "".join(f"<tr>{''.join(f'<td>{_escape_html(cell)}</td>' for cell in row.values())}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-def _plain(text: str) -> str:
+def _escape_html(text: str) -> str:
     return escape(escape_controls(text.replace("\n", " ").replace("\t", " ")))

@@ -86,13 +86,13 @@ class ColumnsFile(Generic[Head]):
         """
         lost = sorted({*(columns or ())} - {*self.names})
         if lost:
-            raise _damaged(self._where, f"it has no column {lost[0]!r}")
+            raise _damaged_file_error(self._where, f"it has no column {lost[0]!r}")
         try:
             found = self._file.read(columns=None if columns is None else list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise _damaged(self._where, str(error)) from error
+            raise _damaged_file_error(self._where, str(error)) from error
         if found.num_rows != self._file.metadata.num_rows:  # the head of a page has no checksum
-            raise _damaged(self._where, f"{found.num_rows:,} rows of {self._file.metadata.num_rows:,}")
+            raise _damaged_file_error(self._where, f"{found.num_rows:,} rows of {self._file.metadata.num_rows:,}")
         return found
 
 
@@ -107,7 +107,7 @@ def open_columns(store: Store, partition: Place, shard: Shard) -> ColumnsFile[Co
     Raises:
         StoreError: the lake does not answer.
     """
-    return _opened(store, partition, shard, ColumnsHead, FORMAT)
+    return _open_columns_file(store, partition, shard, ColumnsHead, FORMAT)
 
 
 def has_columns(store: Store, partition: Place, shard: Shard) -> bool:
@@ -126,7 +126,7 @@ def open_document_columns(store: Store, partition: Place, shard: Shard) -> Colum
     Raises:
         StoreError: the lake does not answer.
     """
-    return _opened(store, partition, shard, DocumentColumnsHead, DOCUMENT_FORMAT)
+    return _open_columns_file(store, partition, shard, DocumentColumnsHead, DOCUMENT_FORMAT)
 
 
 def read_pairs(store: Store, path: str) -> Iterator[Pair]:
@@ -150,19 +150,19 @@ def read_pairs(store: Store, path: str) -> Iterator[Pair]:
     except StoreError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_file_error(path, str(error)) from error
     table = ColumnsFile(path, file, None).table(["source", "id"])
     yield from zip(table["source"].to_pylist(), table["id"].to_pylist(), strict=True)
 
 
-def _damaged(where: str, what: str) -> DataError:
+def _damaged_file_error(where: str, what: str) -> DataError:
     return DataError(
         f"{where}: is damaged ({' '.join(what.split())}); delete it, and `gristmill report` or"
         " `gristmill preview` makes it again"
     )
 
 
-def _opened(
+def _open_columns_file(
     store: Store, partition: Place, shard: Shard, kind: type[_Stated], form: int
 ) -> ColumnsFile[_Stated] | None:
     path = columns_path(partition, shard.name)

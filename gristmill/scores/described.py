@@ -70,7 +70,7 @@ def describe_set(store: Store, partition: Place, shards: Sequence[Shard], kinds:
         read += not right
         lists = head.lists if head else ()
         heads.append(head if head and right else make_columns(store, partition, shard, kinds, lists=lists))
-    return _described(partition, shards, heads, read, kinds)
+    return _describe_partition(partition, shards, heads, read, kinds)
 
 
 def known_kinds(heads: Iterable[ColumnsHead | None], kinds: Mapping[str, str] | None) -> Mapping[str, str] | None:
@@ -115,7 +115,7 @@ def described_before(
         StoreError: the lake does not answer.
     """
     heads = heads_of_one_kind(column_heads(store, partition, shards))
-    return None if heads is None else _described(partition, shards, heads, 0, kinds)
+    return None if heads is None else _describe_partition(partition, shards, heads, 0, kinds)
 
 
 def heads_of_one_kind(found: Iterable[ColumnsHead | None]) -> list[ColumnsHead] | None:
@@ -130,7 +130,7 @@ def heads_of_one_kind(found: Iterable[ColumnsHead | None]) -> list[ColumnsHead] 
     return right if len(right) == len(heads) else None
 
 
-def _described(
+def _describe_partition(
     partition: Place,
     shards: Sequence[Shard],
     heads: Sequence[ColumnsHead],

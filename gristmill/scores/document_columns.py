@@ -19,7 +19,7 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rules import Column
 from gristmill.scores.label_columns import KEY
@@ -101,10 +101,10 @@ def holds_urls(value: object) -> bool:
     return not (value is None or isinstance(value, str | int | float))
 
 
-def column_of(path: str, kind: str) -> str:
+def column_of_field(path: str, kind: str) -> str:
     """The name of a field's column.
 
-    >>> column_of("metadata.stars", "BIGINT")
+    >>> column_of_field("metadata.stars", "BIGINT")
     'BIGINT metadata.stars'
     """
     return f"{kind} {path}"
@@ -133,15 +133,15 @@ def make_document_columns(
     file = shard_file(store, partition, shard)
     absent: dict[str, int] = {}
     rows = _RowColumns(fields, file.path)
-    batches = [rows.batch(block, absent) for block in file.blocks()]
+    batches = [rows.column_batch(block, absent) for block in file.blocks()]
     head = DocumentColumnsHead(DOCUMENT_FORMAT, shard.content, fields, dict(sorted(absent.items())), rows.unread_urls)
-    types = [*PLAIN.items(), *((column_of(*each), _ARROW[each[1]]) for each in fields)]
+    types = [*PLAIN.items(), *((column_of_field(*each), _ARROW[each[1]]) for each in fields)]
     schema = pa.schema(types, metadata={KEY: msgspec.json.encode(head)})
-    write_parquet(target or store, columns_path(partition, shard.name), schema, _joined(batches, schema))
+    write_parquet(target or store, columns_path(partition, shard.name), schema, _join_batches(batches, schema))
     return head
 
 
-def _joined(batches: Sequence[Any], schema: Any) -> Iterator[Any]:
+def _join_batches(batches: Sequence[Any], schema: Any) -> Iterator[Any]:
     """The batches in larger pieces: a group of rows has a head of its own in the file."""
     if batches:
         yield from pa.Table.from_batches(batches, schema.remove_metadata()).combine_chunks().to_batches()
@@ -158,12 +158,12 @@ class _RowColumns:
         self._with_url = msgspec.json.Decoder(_UrlHolder)
         self._with_created = msgspec.json.Decoder(_AnyCreated)
 
-    def batch(self, block: bytes, absent: dict[str, int]) -> Any:
+    def column_batch(self, block: bytes, absent: dict[str, int]) -> Any:
         rows = decode_rows(self._reader.decoder, block, self._path, self._first, _MEND)
         pairs = self._reader.pairs(rows, self._path, self._first)
         lacking: dict[str, int] = {}
         values = self._reader.fields(rows, lacking)
-        urls = self._optional(self._with_url, block, "url")
+        urls = self._optional_values(self._with_url, block, "url")
         self.unread_urls += sum(map(holds_urls, urls))
         columns: dict[str, Any] = {
             "id": pa.array([id_ for _, id_ in pairs], pa.string()),
@@ -171,29 +171,29 @@ class _RowColumns:
             "row": pa.array(np.arange(self._first, self._first + len(pairs)), pa.int64()),
             "bytes": pa.array(_line_bytes(block), pa.int64()),
             "characters": pa.array([len(text or "") for text in values["text"]], pa.int64()),
-            "url": _texts(urls),
-            "created": _texts(self._optional(self._with_created, block, "created")),
+            "url": _text_array(urls),
+            "created": _text_array(self._optional_values(self._with_created, block, "created")),
         }
         for number, field in enumerate(self._fields):
-            columns[column_of(*field)] = self._array(Column(f"c{number}", *field), values[f"c{number}"])
-            add_counts(absent, {column_of(*field): lacking.get(f"c{number}", 0)})
+            columns[column_of_field(*field)] = self._column_array(Column(f"c{number}", *field), values[f"c{number}"])
+            add_counts(absent, {column_of_field(*field): lacking.get(f"c{number}", 0)})
         self._first += len(pairs)
         return pa.record_batch(columns)
 
-    def _optional(self, decoder: "msgspec.json.Decoder[Any]", block: bytes, name: str) -> list[Any]:
+    def _optional_values(self, decoder: "msgspec.json.Decoder[Any]", block: bytes, name: str) -> list[Any]:
         """A value of each row that may be anything. It is read by itself: no other row and no other value hides it."""
         try:
             return [getattr(row, name) for row in decode_rows(decoder, block, self._path, self._first)]
         except MalformedRow:  # a number that no float holds, for example
-            return [self._value(decoder, line, name) for line in rows_of(block)]
+            return [self._decode_value(decoder, line, name) for line in split_rows(block)]
 
-    def _value(self, decoder: "msgspec.json.Decoder[Any]", line: bytes, name: str) -> Any:
+    def _decode_value(self, decoder: "msgspec.json.Decoder[Any]", line: bytes, name: str) -> Any:
         try:
             return getattr(decode_rows(decoder, line + b"\n", self._path, self._first)[0], name)
         except MalformedRow:
             return _UNREAD
 
-    def _array(self, column: Column, values: Sequence[Any]) -> Any:
+    def _column_array(self, column: Column, values: Sequence[Any]) -> Any:
         try:
             array = typed_array(column, values)
         except ValueRefused as error:
@@ -203,7 +203,7 @@ class _RowColumns:
         return array
 
 
-def _texts(values: Sequence[Any]) -> Any:
+def _text_array(values: Sequence[Any]) -> Any:
     return pa.array([value if isinstance(value, str) else None for value in values], pa.string())
 
 

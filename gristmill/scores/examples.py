@@ -11,7 +11,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, documents_asset, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
@@ -20,7 +20,7 @@ from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
-from gristmill.scores.excerpts import document_at, excerpt_of, spans_at
+from gristmill.scores.excerpts import document_at, excerpt_around_spans, spans_at
 from gristmill.scores.statistics import LabelStatistics
 
 End = Literal["lowest", "highest"]
@@ -76,7 +76,7 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
         DataError: the documents are gone, or a blocklist cannot be read.
         StoreError: the documents are being rebuilt, or the lake does not answer.
     """
-    names = names_of(described.place.asset)
+    names = names_in_asset_address(described.place.asset)
     documents = place(documents_asset(names["source"], names["version"]), described.place.snapshot)
     beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
     sets = {shard.name: shard for shard in shards}
@@ -92,7 +92,7 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
         if found.pair in blocked:
             continue
         spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
-        excerpt, marks, others = excerpt_of(found.text, spans)
+        excerpt, marks, others = excerpt_around_spans(found.text, spans)
         examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
     store.put(examples_path(described.place), msgspec.json.encode(file))

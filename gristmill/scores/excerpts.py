@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
@@ -17,7 +17,7 @@ EXCERPT = 300
 """Code points of an excerpt."""
 
 
-def _line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
+def _read_document_line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
     file = shard_file(store, partition, shard)
     first, rows = file.rows_around(row)
     return file.path, rows[row - first]
@@ -32,7 +32,7 @@ def document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextR
         shard: its shard, as the ledger's table has it.
         row: its number there, from 0.
     """
-    path, line = _line(store, documents, shard, row)
+    path, line = _read_document_line(store, documents, shard, row)
     return decode_rows(msgspec.json.Decoder(TextRow), line + b"\n", path, row)[0]
 
 
@@ -46,12 +46,14 @@ def spans_at(store: Store, partition: Place, shard: Shard, row: int, label: str)
         row: number of the row there, from 0.
         label: its name, without the set's.
     """
-    path, line = _line(store, partition, shard, row)
-    [found] = parse_rows([line], names_of(partition.asset)["set"], path, row)
+    path, line = _read_document_line(store, partition, shard, row)
+    [found] = parse_rows([line], names_in_asset_address(partition.asset)["set"], path, row)
     return found.labels.get(label, [])
 
 
-def excerpt_of(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | None, tuple[tuple[int, int], ...]]:
+def excerpt_around_spans(
+    text: str, spans: Sequence[Any]
+) -> tuple[str, tuple[int, int] | None, tuple[tuple[int, int], ...]]:
     """An excerpt of a text: its beginning, or what is around the first span.
 
     Returns:
@@ -63,10 +65,10 @@ def excerpt_of(text: str, spans: Sequence[Any]) -> tuple[str, tuple[int, int] | 
     begin = max(0, start - EXCERPT // 4)
     excerpt = text[begin : begin + EXCERPT]
     first = (start - begin, min(end - begin, len(excerpt)))
-    return excerpt, first, tuple(_covered(spans[1:], begin, len(excerpt), first))
+    return excerpt, first, tuple(_span_stretches(spans[1:], begin, len(excerpt), first))
 
 
-def _covered(spans: Sequence[Any], begin: int, size: int, first: tuple[int, int]) -> list[tuple[int, int]]:
+def _span_stretches(spans: Sequence[Any], begin: int, size: int, first: tuple[int, int]) -> list[tuple[int, int]]:
     """The stretches of an excerpt in spans, beside the first. Spans that touch stay apart."""
     places = sorted({(max(start - begin, 0), min(end - begin, size)) for start, end, _ in spans})
     found: list[tuple[int, int]] = []

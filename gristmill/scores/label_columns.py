@@ -19,16 +19,16 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.label_values import declared_as
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.parquet_upload import write_parquet
-from gristmill.scores.statistics import LabelStatistics, numbers_of, sum_statistics
+from gristmill.scores.statistics import LabelStatistics, number_statistics, sum_statistics
 
 FORMAT = 2
 """Of the files. Files of another format count as absent."""
@@ -92,26 +92,26 @@ def make_columns(
         DataError: a row is wrong.
         StoreError: the shard is not the one that its ledger names.
     """
-    name = names_of(partition.asset)["set"]
+    name = names_in_asset_address(partition.asset)["set"]
     parts: dict[str, list[LabelStatistics]] = {}
     held: Counter[str] = Counter()
     several = set[str]()
     with tempfile.TemporaryFile() as file:
         ends = [0]
-        for first, rows in _chunks(store, partition, shard, name):
-            batch, found = _batch(rows, first, name, shard.name, kinds, lists)
+        for first, rows in _attribute_row_chunks(store, partition, shard, name):
+            batch, found = _label_batch(rows, first, name, shard.name, kinds, lists)
             several.update(label for row in rows for label, spans in row.labels.items() if len(spans) > 1)
             for each in found:
                 parts.setdefault(each.name, []).append(each)
                 held[each.name] += each.rows
-            ends.append(ends[-1] + file.write(_packed(batch)))
-        head = _head(shard.content, parts, held, several, lists)
-        schema = _schema(head, name)
-        write_parquet(target or store, columns_path(partition, shard.name), schema, _unpacked(file, ends))
+            ends.append(ends[-1] + file.write(_pack_batch(batch)))
+        head = _columns_head(shard.content, parts, held, several, lists)
+        schema = _label_schema(head, name)
+        write_parquet(target or store, columns_path(partition, shard.name), schema, _unpack_batches(file, ends))
     return head
 
 
-def _head(
+def _columns_head(
     content: str,
     parts: Mapping[str, Sequence[LabelStatistics]],
     held: Counter[str],
@@ -132,11 +132,13 @@ def _head(
     )
 
 
-def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator[tuple[int, list[AttributeRow]]]:
+def _attribute_row_chunks(
+    store: Store, partition: Place, shard: Shard, name: str
+) -> Iterator[tuple[int, list[AttributeRow]]]:
     file = shard_file(store, partition, shard)
     first, waiting = 0, list[AttributeRow]()
     for block in file.blocks():
-        lines = rows_of(block)
+        lines = split_rows(block)
         waiting += parse_rows(lines, name, file.path, first + len(waiting), [WHOLE_TEXT] * len(lines))
         while len(waiting) >= CHUNK:
             yield first, waiting[:CHUNK]
@@ -145,7 +147,7 @@ def _chunks(store: Store, partition: Place, shard: Shard, name: str) -> Iterator
         yield first, waiting
 
 
-def _batch(
+def _label_batch(
     rows: Sequence[AttributeRow],
     first: int,
     name: str,
@@ -168,21 +170,23 @@ def _batch(
         present = [spans[i] or [] for i in places]
         highest = np.array([max((score for _, _, score in each), default=np.nan) for each in present], np.float64)
         if kind == "score":
-            columns[f"{name}__{label}"] = _spread(highest, places, len(rows), pa.float64())
-            statistics.append(numbers_of(label, kind, highest, first + places, shard))
+            columns[f"{name}__{label}"] = _spread_to_places(highest, places, len(rows), pa.float64())
+            statistics.append(number_statistics(label, kind, highest, first + places, shard))
             continue
         counts = np.array([len(each) for each in present], np.int64)
-        sizes = np.array([sum(_size(*span) for span in each) for each in present], np.int64)
-        columns[f"{name}__{label}__spans"] = _spread(counts, places, len(rows), pa.int64())
-        columns[f"{name}__{label}__characters"] = _spread(sizes, places, len(rows), pa.int64())
-        columns[f"{name}__{label}__score"] = _spread(highest, places, len(rows), pa.float64())
+        sizes = np.array([sum(_span_size(*span) for span in each) for each in present], np.int64)
+        columns[f"{name}__{label}__spans"] = _spread_to_places(counts, places, len(rows), pa.int64())
+        columns[f"{name}__{label}__characters"] = _spread_to_places(sizes, places, len(rows), pa.int64())
+        columns[f"{name}__{label}__score"] = _spread_to_places(highest, places, len(rows), pa.float64())
         statistics.append(
-            numbers_of(label, kind, counts.astype(np.float64), first + places, shard, characters=int(sizes.sum()))
+            number_statistics(
+                label, kind, counts.astype(np.float64), first + places, shard, characters=int(sizes.sum())
+            )
         )
     return pa.record_batch(columns), statistics
 
 
-def _size(start: int, end: int, _: float) -> int:
+def _span_size(start: int, end: int, _: float) -> int:
     """The code points of a span; 0 if it is the whole text, whose length the set does not say."""
     return 0 if end == WHOLE_TEXT else end - start
 
@@ -201,7 +205,7 @@ def list_array(rows: Sequence[Sequence[tuple[int, int, float]] | None]) -> Any:
     return pa.ListArray.from_arrays(offsets, items, type=LIST, mask=missing)
 
 
-def _spread(values: Any, places: Any, count: int, kind: Any) -> Any:
+def _spread_to_places(values: Any, places: Any, count: int, kind: Any) -> Any:
     """Values at their places in a column; other places, and those that are no number, are null."""
     column = np.zeros(count, values.dtype)
     column[places] = np.nan_to_num(values)
@@ -210,14 +214,14 @@ def _spread(values: Any, places: Any, count: int, kind: Any) -> Any:
     return pa.array(column, kind, mask=missing)
 
 
-def _packed(batch: Any) -> bytes:
+def _pack_batch(batch: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue())
 
 
-def _unpacked(file: Any, ends: Sequence[int]) -> Iterator[Any]:
+def _unpack_batches(file: Any, ends: Sequence[int]) -> Iterator[Any]:
     file.seek(0)
     for begin, end in pairwise(ends):
         yield from pa.ipc.open_stream(file.read(end - begin))
@@ -241,7 +245,7 @@ PLACES = (("id", pa.string()), ("source", pa.string()), ("row", pa.int64()))
 """The columns of a file that belong to no label."""
 
 
-def _schema(head: ColumnsHead, name: str) -> Any:
+def _label_schema(head: ColumnsHead, name: str) -> Any:
     fields = list(PLACES)
     for label, kind in head.kinds.items():
         fields += columns_of_label(name, label, kind)

@@ -20,7 +20,7 @@ def declared_kinds(shelves: Sequence[str], name: str, lake: str) -> Mapping[str,
     Raises:
         RecipeError: a declaration on the shelf is wrong, or the shelf is in the lake.
     """
-    labels = _declared(shelves, name, lake)
+    labels = _declared_labels(shelves, name, lake)
     return None if labels is None else {label.name: label.kind for label in labels}
 
 
@@ -36,14 +36,14 @@ def declared_meanings(shelves: Sequence[str], name: str, lake: str, labels: Iter
     Raises:
         RecipeError: see declared_kinds.
     """
-    known = {label.name: label for label in _declared(shelves, name, lake) or ()}
+    known = {label.name: label for label in _declared_labels(shelves, name, lake) or ()}
     families = sorted((each for each in known if each.endswith(ANY)), key=len)
     found = {each: next((f for f in reversed(families) if each.startswith(f.removesuffix(ANY))), "") for each in labels}
     declared = {each: known.get(each) or known.get(family) for each, family in found.items()}
     return {each: d.meaning_with_unit for each, d in declared.items() if d is not None}
 
 
-def _declared(shelves: Sequence[str], name: str, lake: str) -> Sequence[Score | Spans] | None:
+def _declared_labels(shelves: Sequence[str], name: str, lake: str) -> Sequence[Score | Spans] | None:
     check_outside(lake, shelves)
     packages = tuple(shelves) or (HOME,)
     tagger = read_shelf("taggers", Tagger, packages).get(name)

@@ -30,7 +30,7 @@ STYLE = (
 )
 
 
-def plot_of(label: LabelStatistics, rows: int) -> str:
+def label_histogram(label: LabelStatistics, rows: int) -> str:
     """The histogram of a label as SVG.
 
     Args:
@@ -38,18 +38,18 @@ def plot_of(label: LabelStatistics, rows: int) -> str:
         rows: rows of the set.
     """
     skewed = label.least >= 0 and label.most > _LONG_TAIL * label.quantile(0.95) > 0
-    edges, counts = label.sketch.binned(BINS, label.least, label.most, doubling=skewed)
+    edges, counts = label.sketch.binned_counts(BINS, label.least, label.most, doubling=skewed)
     unit = ("spans in a row" if label.kind == "spans" else "score") + (", logarithmic" if skewed else "")
     return draw_scores(edges, counts, escape_controls(label.name), f"{unit}; {label.rows:,} of {rows:,} rows")
 
 
-def small_plot_of(label: LabelStatistics) -> str:
+def small_label_histogram(label: LabelStatistics) -> str:
     """A histogram of a label as an SVG of a few hundred characters.
 
     Args:
         label: its statistics.
     """
-    edges, counts = label.sketch.binned(MOST, label.least, label.most)
+    edges, counts = label.sketch.binned_counts(MOST, label.least, label.most)
     return draw_small(counts, short_number(edges[0]), short_number(edges[-1]))
 
 
@@ -62,7 +62,7 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
         undeclared: whether it counts as spans only because no tagger declares its kind.
     """
     share = label.rows / rows if rows else 0.0
-    quantiles = {f"{round(100 * q)}%": _quantile(label, q) for q in QUANTILES}
+    quantiles = {f"{round(100 * q)}%": _quantile_in_words(label, q) for q in QUANTILES}
     return {
         "label": escape_controls(label.name),
         "kind": "undeclared" if undeclared else label.kind,
@@ -75,14 +75,14 @@ def facts_of(label: LabelStatistics, rows: int, *, undeclared: bool = False) -> 
     }
 
 
-def _quantile(label: LabelStatistics, share: float) -> str:
+def _quantile_in_words(label: LabelStatistics, share: float) -> str:
     """A quantile in words: a range if the sketch knows no more."""
     number = label.quantile(share)
     low, high = (number, label.most) if number > 0 else (label.least, number)
     return short_number(number) if abs(number) < HUGE or low == high else f"{short_number(low)} to {short_number(high)}"
 
 
-def page_of(described: Described, examples: Sequence[Example], meanings: Mapping[str, str] | None = None) -> str:
+def score_page(described: Described, examples: Sequence[Example], meanings: Mapping[str, str] | None = None) -> str:
     """The page.
 
     Args:
@@ -110,7 +110,7 @@ def page_of(described: Described, examples: Sequence[Example], meanings: Mapping
         ' <span class="faint">Quantiles are at most 1.6% (or 1e-12) nearer to 0 than the exact ones.</span></p>',
         f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>',
         *(
-            _section(
+            _label_section(
                 label,
                 described.rows,
                 [each for each in examples if each.label == label.name],
@@ -127,18 +127,18 @@ def _has_spans(described: Described) -> bool:
     return any(label.kind == "spans" for label in described.labels)
 
 
-def _section(label: LabelStatistics, rows: int, examples: Sequence[Example], meaning: str) -> str:
+def _label_section(label: LabelStatistics, rows: int, examples: Sequence[Example], meaning: str) -> str:
     lines = "".join(
-        f"<tr><td>{each.end}</td><td class=n>{escape(short_number(each.value))}</td><td class=t>{_excerpt(each)}"
+        f"<tr><td>{each.end}</td><td class=n>{escape(short_number(each.value))}</td><td class=t>{_marked_excerpt(each)}"
         f'<br><span class="faint">{escape(escape_controls(f"{each.shard} row {each.row}  {each.id}"))}</span></td></tr>'
         for each in examples
     )
     head = f"<h2>{escape(escape_controls(label.name))}</h2>"
     said = f"<p>{escape(escape_controls(meaning))}</p>" if meaning else ""
-    return f"<section>{head}{said}{plot_of(label, rows)}<table>{lines}</table></section>"
+    return f"<section>{head}{said}{label_histogram(label, rows)}<table>{lines}</table></section>"
 
 
-def _excerpt(example: Example) -> str:
+def _marked_excerpt(example: Example) -> str:
     """The excerpt with its spans marked. Control characters are escaped after the cuts: offsets are code points."""
     return marked_html(example.excerpt, sorted([*([example.marks] if example.marks else []), *example.others]))
 
@@ -155,10 +155,10 @@ def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
     """
     at, parts = 0, list[str]()
     for start, end in marks:
-        parts.append(f"{_plain(text[at:start])}<mark>{_plain(text[start:end])}</mark>")
+        parts.append(f"{_escape_html(text[at:start])}<mark>{_escape_html(text[start:end])}</mark>")
         at = end
-    return "".join([*parts, _plain(text[at:])])
+    return "".join([*parts, _escape_html(text[at:])])
 
 
-def _plain(text: str) -> str:
+def _escape_html(text: str) -> str:
     return escape(escape_controls(text.replace("\n", " ").replace("\t", " ")))

@@ -15,7 +15,7 @@ FREQUENT = 100
 """A label counts if at least one of so many rows has it: the quantiles of a few rows are chance."""
 
 
-def quantiles_of(
+def label_quantiles(
     store: Store, partition: Place, shards: Sequence[Shard], shares: Sequence[float], labels: Sequence[str] = ()
 ) -> dict[str, tuple[float, ...]] | None:
     """The quantiles of each label of a set.
@@ -48,7 +48,7 @@ def quantiles_of(
 
 
 def describe_sampled(store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None) -> None:
-    """Writes the columns that quantiles_of() looks at, where they are missing or stale.
+    """Writes the columns that label_quantiles() looks at, where they are missing or stale.
 
     Args:
         store: the lake.

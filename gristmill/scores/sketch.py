@@ -40,8 +40,8 @@ class Sketch(msgspec.Struct, frozen=True):
         Args:
             numbers: shape (n,).
             floored: whether each bucket holds its lower edge, also below 0, and no number counts as 2**60: then
-                floor_of() is a threshold that exactly the numbers of this and later buckets reach. Sketches in the
-                lake are not floored.
+                bucket_lower_edge() is a threshold that exactly the numbers of this and later buckets reach. Sketches in
+                the lake are not floored.
         """
         if floored:
             numbers = np.where(numbers < 0, np.minimum(np.nextafter(numbers, 0.0), -_TINY), numbers)
@@ -83,10 +83,12 @@ class Sketch(msgspec.Struct, frozen=True):
         for key, count in self.counts.items():
             before += count
             if before >= rank:
-                return edge_of(key)
+                return bucket_inner_edge(key)
         return 0.0
 
-    def binned(self, bins: int, least: float, most: float, *, doubling: bool = False) -> tuple[list[float], list[int]]:
+    def binned_counts(
+        self, bins: int, least: float, most: float, *, doubling: bool = False
+    ) -> tuple[list[float], list[int]]:
         """A histogram of bins that have whole buckets. So a count is that of all numbers between the edges of its bin.
 
         A number that is an edge is in the bin on the side away from 0, or in the first or last bin if it is an end.
@@ -108,7 +110,7 @@ class Sketch(msgspec.Struct, frozen=True):
         low, high = (math.copysign(min(abs(end), HUGE), end) if abs(end) >= _TINY else 0.0 for end in (least, most))
         edges = _doubling_edges(keys, bins, high) if doubling else _equal_edges(keys, bins, low, high)
         edges[0], edges[-1] = min(edges[0], least), max(edges[-1], most)  # numbers that count as 0 or 2**60
-        inner, numbers = edges[1:-1], _edges(keys)
+        inner, numbers = edges[1:-1], _bucket_edges(keys)
         places = np.where(keys < 0, np.searchsorted(inner, numbers, "left"), np.searchsorted(inner, numbers, "right"))
         counts = np.zeros(len(edges) - 1, np.int64)
         np.add.at(counts, places, list(self.counts.values()))
@@ -118,7 +120,7 @@ class Sketch(msgspec.Struct, frozen=True):
 def _equal_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) -> NDArray[np.float64]:
     """Multiples of a power of two. The widest bucket is not wider, so no bucket has such a multiple inside."""
     outer = np.where(keys < 0, -low, high)
-    widths = np.minimum(_edges(np.abs(keys) + 1), outer) - np.abs(_edges(keys))
+    widths = np.minimum(_bucket_edges(np.abs(keys) + 1), outer) - np.abs(_bucket_edges(keys))
     part, power = math.frexp(max((high - low) / bins, *widths[keys != 0].tolist()))
     step = math.ldexp(1.0, power - (part == 0.5))
     while math.ceil(high / step) - math.floor(low / step) > bins:
@@ -129,23 +131,23 @@ def _equal_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) ->
 def _doubling_edges(keys: NDArray[np.int64], bins: int, high: float) -> NDArray[np.float64]:
     """Edges of every so many buckets. A doubling has 64 buckets."""
     first, last = int(keys[keys > 0][0]), int(keys[-1])
-    last += high > edge_of(last) or last == first
+    last += high > bucket_inner_edge(last) or last == first
     step = 1
     while -(-last // step) - first // step > bins:
         step *= 2
-    edges = _edges(step * np.arange(first // step, -(-last // step) + 1))
+    edges = _bucket_edges(step * np.arange(first // step, -(-last // step) + 1))
     return np.concatenate(([0.0], edges)) if keys[0] == 0 else edges
 
 
-def edge_of(key: int) -> float:
+def bucket_inner_edge(key: int) -> float:
     """The edge of a bucket that is nearer to 0."""
-    return float(_edges(np.array([key]))[0])
+    return float(_bucket_edges(np.array([key]))[0])
 
 
-def floor_of(key: int) -> float:
+def bucket_lower_edge(key: int) -> float:
     """The lower edge of a bucket; the least finite number if that is lower."""
-    return edge_of(key) if key >= 0 else -min(edge_of(1 - key), sys.float_info.max)
+    return bucket_inner_edge(key) if key >= 0 else -min(bucket_inner_edge(1 - key), sys.float_info.max)
 
 
-def _edges(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+def _bucket_edges(keys: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(keys < 0, -1.0, 1.0) * (np.abs(keys).astype(np.uint64) << np.uint64(_BITS)).view(np.float64)

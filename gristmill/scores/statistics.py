@@ -69,7 +69,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
         return min(max(self.sketch.quantile(share), self.least), self.most)
 
 
-def numbers_of(
+def number_statistics(
     name: str,
     kind: Literal["score", "spans"],
     numbers: NDArray[np.float64],
@@ -99,7 +99,7 @@ def numbers_of(
         rows=len(numbers),
         with_spans=int(np.count_nonzero(numbers)) if kind == "spans" else 0,
         characters=characters,
-        total=_finite(total, numbers.tolist()),
+        total=_finite_sum(total, numbers.tolist()),
         least=float(numbers.min()),
         most=float(numbers.max()),
         sketch=Sketch.from_numbers(numbers),
@@ -121,21 +121,21 @@ def sum_statistics(parts: Sequence[LabelStatistics]) -> LabelStatistics:
         rows=sum(part.rows for part in full),
         with_spans=sum(part.with_spans for part in full),
         characters=sum(part.characters for part in full),
-        total=_finite(sum(totals), totals) if known else GREATEST,
+        total=_finite_sum(sum(totals), totals) if known else GREATEST,
         least=min(part.least for part in full),
         most=max(part.most for part in full),
         sketch=Sketch.sum(part.sketch for part in full),
-        lowest=tuple(_first((each for part in full for each in part.lowest), 1)),
-        highest=tuple(_first((each for part in full for each in part.highest), -1)),
+        lowest=tuple(_first_extremes((each for part in full for each in part.lowest), 1)),
+        highest=tuple(_first_extremes((each for part in full for each in part.highest), -1)),
     )
 
 
-def _finite(total: float, numbers: Sequence[float]) -> float:
+def _finite_sum(total: float, numbers: Sequence[float]) -> float:
     """A sum as JSON can have it. A sum of finite numbers may pass through infinity."""
     if math.isfinite(total):
         return total
     return float(max(-int(GREATEST), min(sum(map(int, numbers)), int(GREATEST))))
 
 
-def _first(extremes: Iterable[Extreme], sign: int) -> list[Extreme]:
+def _first_extremes(extremes: Iterable[Extreme], sign: int) -> list[Extreme]:
     return heapq.nsmallest(EXTREMES, extremes, key=lambda each: (sign * each.value, each.shard, each.row))

@@ -150,7 +150,7 @@ ASSET_KINDS = Door[type[KindBehaviour]](
 
 
 @cache
-def behaviour_of(kind: AssetKind) -> KindBehaviour:
+def behaviour_of_kind(kind: AssetKind) -> KindBehaviour:
     """The behaviour of a kind, as its stage answers. Of a kind that other rooms know, that is nothing.
 
     Args:

@@ -15,7 +15,7 @@ from gristmill.errors import DataError, GristmillError, StoreError
 from gristmill.execution.mend import how_to_reindex
 from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import part_at, place
-from gristmill.lake.asset_kind import LEDGERS, expression_of
+from gristmill.lake.asset_kind import LEDGERS, pattern_as_regex
 from gristmill.lake.asset_kinds import (
     KINDS,
     RAW,
@@ -27,9 +27,9 @@ from gristmill.lake.ledger.adopted import root_path
 from gristmill.lake.ledger.files import list_ledgers, read_head, read_ledger
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES, name_of_release
 from gristmill.lake.ledger.index_ledger import TEXTS, content_digest, read_index_ledger
-from gristmill.lake.ledger.receipts import objects_of, read_run_note
+from gristmill.lake.ledger.receipts import objects_of_row, read_run_note
 from gristmill.lake.store.adopted import Root
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 from gristmill.releases.moved import lake_left
@@ -39,10 +39,10 @@ from gristmill.takedowns.own_objects import why_not_own
 from gristmill.takedowns.places import TRAINED
 from gristmill.takedowns.raw_objects import RawObjects
 
-_TRAINED = tuple({kind.top for kind in KINDS if kind.area in TRAINED})
+_TRAINED = tuple({kind.top_folder for kind in KINDS if kind.area in TRAINED})
 
 _RECEIPTS = re.compile(rf"{LEDGERS}.*\.receipts/")
-_RAW = re.compile(f"{expression_of(RAW.address)}/")
+_RAW = re.compile(f"{pattern_as_regex(RAW.address)}/")
 
 _AT_WORK = "a run is at work there, or was killed: make it, or run again"
 _REPLACED = (
@@ -93,7 +93,7 @@ def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
         StoreError: the lake does not answer.
     """
     odd: dict[str, str] = {}
-    tables, roots, made, raw = _named(store)
+    tables, roots, made, raw = _objects_named_by_ledgers(store)
     found = UnreadObjects({}, {}, [], {}, [])
     indexes = _Indexes(store)
     unnamed: dict[str, str] = {}
@@ -102,7 +102,7 @@ def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
     ):  # may be millions of raw objects
         path = entry.path
         if path in made:
-            found.strays.update(_replaced(store, entry, made[path]))
+            found.strays.update(_replaced_object_reasons(store, entry, made[path]))
             continue
         if path in read or path in tables:
             continue
@@ -122,9 +122,9 @@ def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
         if whole_asset_of(ledger) is not None:
             why, digest = indexes.why_unread(path, ledger)
             if digest:
-                found.strays.update(_replaced(store, entry, _Made(digest)))
+                found.strays.update(_replaced_object_reasons(store, entry, _Made(digest)))
                 continue
-        unnamed.setdefault(_folder_of(path), _OLD if part_at(path) else why)
+        unnamed.setdefault(_folder_to_name(path), _OLD if part_at(path) else why)
     _add_unnamed(store, found, unnamed)
     found.elsewhere.extend(raw.assets_outside())
     found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
@@ -133,7 +133,7 @@ def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
     return found
 
 
-def _folder_of(path: str) -> str:
+def _folder_to_name(path: str) -> str:
     """What to name for an object that no ledger names: its path, or the folder of its part or release."""
     part = part_at(path)
     return part[1] if part else release_folder(path) or path
@@ -164,7 +164,7 @@ def _kept_for(releases: Sequence[str], indexes: Sequence[str]) -> str:
     return f"no ledger names it, but {files}, so gc keeps it; {', '.join(mends)}, then gristmill gc" if mends else ""
 
 
-def _replaced(store: Store, entry: Entry, made: _Made) -> dict[str, str]:
+def _replaced_object_reasons(store: Store, entry: Entry, made: _Made) -> dict[str, str]:
     """Why an object is not the one that its ledger names, by its path; empty if it is.
 
     The object is read if its version is not that of the run's note.
@@ -180,7 +180,7 @@ def _replaced(store: Store, entry: Entry, made: _Made) -> dict[str, str]:
 def _has_digest(store: Store, path: str, digest: str) -> bool:
     """Whether an object has a sha256, or the content digest of a text that names the root of this or another lake."""
     if not path.endswith(TEXTS):
-        return sha256_of(store, path) == digest
+        return hash_object(store, path) == digest
     data = store.read(path)
     try:
         return digest in {hashlib.sha256(data).hexdigest(), content_digest(data, path, store.url)} or bool(
@@ -190,7 +190,7 @@ def _has_digest(store: Store, path: str, digest: str) -> bool:
         return False
 
 
-def _named(store: Store) -> tuple[set[str], set[str], dict[str, _Made], RawObjects]:
+def _objects_named_by_ledgers(store: Store) -> tuple[set[str], set[str], dict[str, _Made], RawObjects]:
     """What ledgers name. A ledger that cannot be read names nothing.
 
     Returns:
@@ -210,15 +210,15 @@ def _named(store: Store) -> tuple[set[str], set[str], dict[str, _Made], RawObjec
         roots.add(root_path(there))
         stamps = read_run_note(store, there).stamps
         for row in rows:
-            made.update((path, _Made(sha256, stamps.get(path))) for path, sha256, _ in objects_of(row, there))
+            made.update((path, _Made(sha256, stamps.get(path))) for path, sha256, _ in objects_of_row(row, there))
         raw.add(there, rows)
     for entry in store.list(RELEASES):
         if name_of_release(entry.path):
-            made.update((path, _Made(digest)) for path, digest in _files(store, entry.path).items())
+            made.update((path, _Made(digest)) for path, digest in _files_named_by_object(store, entry.path).items())
     return tables, roots, made, raw
 
 
-def _files(store: Store, path: str) -> Mapping[str, str]:
+def _files_named_by_object(store: Store, path: str) -> Mapping[str, str]:
     """The files that the object of a release, a tokenizer, a model or a labelled set names; none if it is damaged."""
     tagged = store.read_tagged(path)
     try:
@@ -237,35 +237,35 @@ class _Indexes:
     def why_unread(self, path: str, ledger: str) -> tuple[str, str]:
         """Why an object in the folder of an index is not known to be current; or the digest that it must have."""
         if ledger not in self._known:
-            self._known[ledger] = _index(self._store, ledger)
+            self._known[ledger] = _index_file_digests(self._store, ledger)
         files, why = self._known[ledger]
         if not why and path in files:
             return "", files[path]
         return why or "its index does not name it; remove it with gristmill gc", ""
 
 
-def _index(store: Store, path: str) -> tuple[Mapping[str, str], str]:
+def _index_file_digests(store: Store, path: str) -> tuple[Mapping[str, str], str]:
     """The digests of the files that an index names, by path, and why they are not current; empty if they are."""
     asset = whole_asset_of(path) or ""
     kind = kind_of(asset)
     if kind is None or kind.closes is None:
-        return {f"{asset}/{name}": sha256 for name, sha256 in _files(store, path).items()}, ""
+        return {f"{asset}/{name}": sha256 for name, sha256 in _files_named_by_object(store, path).items()}, ""
     try:
         ledger = read_index_ledger(store, path)
         if ledger is None:
             return {}, f"{path} is missing; {how_to_reindex(store, path)}"
-        for upstream in ledger.inputs if kind.top in _TRAINED else ():
+        for upstream in ledger.inputs if kind.top_folder in _TRAINED else ():
             head = read_head(store, place(upstream.asset, upstream.snapshot))
             if head is None or head.fingerprint != upstream.fingerprint:
                 made = f"its index was made from another {upstream.asset} ({upstream.snapshot})"
                 why = f"{made}; {how_to_reindex(store, path)}"
                 return ledger.files, why
-        return {**ledger.files, **_copied(store, ledger.files)}, ""
+        return {**ledger.files, **_copied_object_digests(store, ledger.files)}, ""
     except GristmillError as error:
         return {}, str(error)
 
 
-def _copied(store: Store, files: Mapping[str, str]) -> dict[str, str]:
+def _copied_object_digests(store: Store, files: Mapping[str, str]) -> dict[str, str]:
     """The digests of the objects of consolidated copies, which the index names by their files of checksums."""
     found: dict[str, str] = {}
     for path in files:

@@ -83,7 +83,7 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
     found: Pairs = set()
 
     def of_shard(partition: Partition, shard: Shard) -> int | None:
-        columns = _columns(store, partition.place, shard)
+        columns = _url_rows_of_shard(store, partition.place, shard)
         if columns is None:
             return None
         rows, unread = columns
@@ -96,10 +96,12 @@ def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
 
     why = "it has no columns with its URLs (gristmill preview makes them)"
     asked = _Question(of_shard, UrlRow, of_row, why, changed_by=("transforms",))
-    return found | _each(store, search, asked, scan=scan)
+    return found | _ask_each_shard(store, search, asked, scan=scan)
 
 
-def _columns(store: Store, there: Place, shard: Shard) -> tuple[Iterator[tuple[str, str, str | None]], int] | None:
+def _url_rows_of_shard(
+    store: Store, there: Place, shard: Shard
+) -> tuple[Iterator[tuple[str, str, str | None]], int] | None:
     """(source, id, url) of the rows of a shard, and how many have URLs that are no text.
 
     None if it has no such columns of its present content.
@@ -147,7 +149,7 @@ def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pair
 
     why = "no dedupe has empty texts" if no_text else "no dedupe has its whole texts"
     asked = _Question(of_shard, TextRow, of_row, why, changed_by=("edits", "transforms"))
-    return found | _each(store, search, asked, scan=scan)
+    return found | _ask_each_shard(store, search, asked, scan=scan)
 
 
 class _Question(NamedTuple):
@@ -168,16 +170,16 @@ class _Question(NamedTuple):
     why: str
     changed_by: tuple[str, ...]
 
-    def changes(self, partition: Partition) -> str:
+    def row_changing_options(self, partition: Partition) -> str:
         """The options that made the rows of a partition others than those that were read, in words."""
         return " and ".join(name for name in self.changed_by if partition.head.recipe.parameters.get(name))
 
 
-def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pairs:
+def _ask_each_shard(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pairs:
     """Asks each shard; where it cannot tell of all its rows, they are read, or not searched, unless they are copies."""
     found: Pairs = set()
-    for partition in _partitions(store, search, DOCUMENTS, MIX):
-        is_slice, changes = partition.place.kind is MIX, asked.changes(partition)
+    for partition in _searched_partitions(store, search, DOCUMENTS, MIX):
+        is_slice, changes = partition.place.kind is MIX, asked.row_changing_options(partition)
         copied = not changes and not _is_first(partition)
         for shard in () if is_slice and copied else partition.shards.values():
             try:
@@ -186,7 +188,7 @@ def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pair
                     continue
                 if unread is None and not scan:
                     why = f"its stream has {changes}" if is_slice else asked.why
-                    _skip(search, partition, f"{why}; --scan reads its rows", shard)
+                    _note_unsearched_shard(search, partition, f"{why}; --scan reads its rows", shard)
                 elif unread != 0:
                     unread = 0
                     for _, rows in shard_file(store, partition.place, shard).rows(asked.row_type):
@@ -194,13 +196,13 @@ def _each(store: Store, search: Search, asked: _Question, *, scan: bool) -> Pair
                         found.update(row.pair for row, chosen in zip(rows, answers, strict=True) if chosen)
                         unread += answers.count(None)
                 if unread:
-                    _skip(search, partition, f"{_NO_TEXT}: {unread:,}; choose them by ID", shard)
+                    _note_unsearched_shard(search, partition, f"{_NO_TEXT}: {unread:,}; choose them by ID", shard)
             except GristmillError as error:
-                _skip(search, partition, error, shard)
+                _note_unsearched_shard(search, partition, error, shard)
     return found
 
 
-def _skip(search: Search, partition: Partition, why: object, shard: Shard) -> None:
+def _note_unsearched_shard(search: Search, partition: Partition, why: object, shard: Shard) -> None:
     where = partition.place
     search.note_skipped(where.kind.area, f"{where.asset} ({where.snapshot}), shard {shard.name}", why)
 
@@ -212,14 +214,14 @@ def first_versions(store: Store, search: Search) -> Iterator[Partition]:
         store: the lake.
         search: search that learns which ledgers cannot be read.
     """
-    return filter(_is_first, _partitions(store, search, DOCUMENTS))
+    return filter(_is_first, _searched_partitions(store, search, DOCUMENTS))
 
 
 def _is_first(partition: Partition) -> bool:
     return any(kind_of(each.asset) is RAW for each in partition.head.inputs)
 
 
-def _partitions(store: Store, search: Search, *kinds: AssetKind) -> Iterator[Partition]:
+def _searched_partitions(store: Store, search: Search, *kinds: AssetKind) -> Iterator[Partition]:
     for there in list_ledgers(store):
         if there.kind not in kinds:
             continue

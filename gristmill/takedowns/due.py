@@ -11,7 +11,7 @@ from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.places import Search
-from gristmill.tracing.rows import parent_of
+from gristmill.tracing.rows import parent_version
 
 
 class DueSlice(NamedTuple):
@@ -76,6 +76,6 @@ def _named_by(store: Store, here: Place, blocklist: str) -> str:
             names = msgspec.convert(head.recipe.parameters.get("blocklists", ()), tuple[str, ...])
         if blocklist in names:
             return head.asset
-        parent = parent_of(head)
+        parent = parent_version(head)
         head = read_head(store, place(parent.asset, parent.snapshot)) if parent else None
     return ""

@@ -22,8 +22,8 @@ from gristmill.lake.asset_kinds import (
     RAW,
     TOKEN_CACHE,
     kind_of,
-    names_of,
-    rank_of,
+    names_in_asset_address,
+    report_rank,
 )
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.absent_kinds import absent_kinds
@@ -34,12 +34,12 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import WITHDRAWN, read_erasures, text_digest
-from gristmill.stages.kind import KnownPart, WantedDocuments, behaviour_of
+from gristmill.stages.kind import KnownPart, WantedDocuments, behaviour_of_kind
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
 from gristmill.takedowns.places import Area, FoundPlace, Search, shown_raw, shown_tokens
-from gristmill.takedowns.refused import quarantine_places, source_of
+from gristmill.takedowns.refused import quarantine_places, source_of_documents
 from gristmill.takedowns.side_files import (
     column_places,
     example_places,
@@ -48,7 +48,7 @@ from gristmill.takedowns.side_files import (
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.parts import traced_part
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.rows import LocatedRow, Partition, find_partition, row_of
+from gristmill.tracing.rows import LocatedRow, Partition, find_partition, read_located_row
 
 STALE = "made from another version of {}, so its documents are not known; make it again"
 
@@ -99,44 +99,46 @@ class Finder:
             StoreError: the ledgers of the lake cannot be listed.
         """
         how = {
-            DOCUMENTS: self._documents,
-            MIX: self._indexed,
-            ATTRIBUTES: self._attributes,
+            DOCUMENTS: self._search_documents,
+            MIX: self._search_indexed_partition,
+            ATTRIBUTES: self._search_attributes,
             TOKEN_CACHE: self._token_cache,
-            EXPORT: self._export,
+            EXPORT: self._search_export,
         }
-        for there in sorted(list_ledgers(self._store), key=lambda each: (rank_of(each.asset), each.snapshot)):
+        for there in sorted(list_ledgers(self._store), key=lambda each: (report_rank(each.asset), each.snapshot)):
             if area := there.kind.area:
                 self.search.searched[area] = self.search.searched.get(area, 0) + 1
                 try:
                     partition = find_partition(self._store, there)
                     if partition is not None:
-                        how.get(there.kind, self._parts)(partition)
+                        how.get(there.kind, self._search_token_parts)(partition)
                 except GristmillError as error:
-                    self.search.note_skipped(area, _shown(there), error)
+                    self.search.note_skipped(area, _partition_in_words(there), error)
                 self._tell_stale(area, there)
         for folder, why in absent_kinds(self._store):
             self.search.note_skipped(folder, folder, why)
         if self._left_out or list_assets(self._store, LABELS):
             self._read_texts()
-        self._add(labelled_places(self._store, self._wanted, self.search))
+        self._add_places(labelled_places(self._store, self._wanted, self.search))
         return self.search
 
-    def _add(self, places: Iterator[FoundPlace]) -> None:
+    def _add_places(self, places: Iterator[FoundPlace]) -> None:
         self.search.found += places
 
-    def _found(self, pair: Pair, area: Area, there: Place, shard: str, where: str, by_id_of: str = "") -> None:
+    def _record_found_row(
+        self, pair: Pair, area: Area, there: Place, shard: str, where: str, by_id_of: str = ""
+    ) -> None:
         found = FoundPlace(*pair, area, there.asset, there.snapshot, shard, where, by_id_of=by_id_of)
         self.search.found.append(found)
 
-    def _indexed(self, partition: Partition) -> None:
+    def _search_indexed_partition(self, partition: Partition) -> None:
         there, area = partition.place, partition.place.kind.area
         rows: dict[str, dict[Pair, int]] = {}
         shards = list(partition.shards.values())
         found_rows = rows_by_shard(self._store, there, shards, self._wanted, proven=self._proven, scan=self._scan)
         for found in found_rows:
             if found.why:
-                self.search.note_skipped(area, f"{_shown(there)}, shard {found.shard.name}", found.why)
+                self.search.note_skipped(area, f"{_partition_in_words(there)}, shard {found.shard.name}", found.why)
                 continue
             if found.rows:
                 rows[found.shard.name] = found.rows
@@ -146,8 +148,8 @@ class Finder:
                 self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, name, where, row))
         self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
-    def _documents(self, partition: Partition) -> None:
-        self._indexed(partition)
+    def _search_documents(self, partition: Partition) -> None:
+        self._search_indexed_partition(partition)
         there = partition.place
         first = any(kind_of(upstream.asset) is RAW for upstream in partition.head.inputs)
         for pair, shard, row in self._rows_in(there.asset, there.snapshot):
@@ -155,19 +157,21 @@ class Finder:
                 where = shown_raw(partition, shard, row, self._shelves)
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
-        self._columns(partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)])
+        self._search_columns(
+            partition, [(pair, shard) for pair, shard, _ in self._rows_in(there.asset, there.snapshot)]
+        )
         if first and self._left_out:
             for each in left_out_places(self._store, partition, self._wanted, self.search, self._shelves):
                 self.search.left_out.append(each)
-                self._found(each.pair, "raw", there, each.shard, each.where)
-        source = source_of(partition, self._shelves.packages)
-        self._add(quarantine_places(self._store, partition, source, self._wanted, self.search))
+                self._record_found_row(each.pair, "raw", there, each.shard, each.where)
+        source = source_of_documents(partition, self._shelves.packages)
+        self._add_places(quarantine_places(self._store, partition, source, self._wanted, self.search))
 
-    def _columns(self, partition: Partition, rows: Sequence[tuple[Pair, str]]) -> None:
+    def _search_columns(self, partition: Partition, rows: Sequence[tuple[Pair, str]]) -> None:
         by_shard: dict[str, list[Pair]] = {}
         for pair, shard in rows:
             by_shard.setdefault(shard, []).append(pair)
-        self._add(column_places(self._store, partition, self._wanted, by_shard, self.search))
+        self._add_places(column_places(self._store, partition, self._wanted, by_shard, self.search))
 
     def _rows_in(self, asset: str, snapshot: str) -> Iterator[tuple[Pair, str, int]]:
         """(pair, shard, row) of each wanted document in a partition that was searched."""
@@ -189,14 +193,16 @@ class Finder:
             for shard, rows in searched.rows.items():
                 try:
                     for pair, row in rows.items():
-                        found = row_of(searched.partition, shard, row)
+                        found = read_located_row(searched.partition, shard, row)
                         text = decode_object(found.line, _OwnText, found.path, "documents", "make its shard again").text
                         texts.setdefault(text_digest(text), []).append(pair)
                 except GristmillError as error:
-                    self.search.note_skipped("labels", f"{_shown(searched.partition.place)}, shard {shard}", error)
+                    self.search.note_skipped(
+                        "labels", f"{_partition_in_words(searched.partition.place)}, shard {shard}", error
+                    )
 
-    def _attributes(self, partition: Partition) -> None:
-        there, names = partition.place, names_of(partition.place.asset)
+    def _search_attributes(self, partition: Partition) -> None:
+        there, names = partition.place, names_in_asset_address(partition.place.asset)
         documents = documents_asset(names["source"], names["version"])
         searched = self._searched.get((documents, there.snapshot))
         stale = {name for name, shard in partition.shards.items() if not _is_beside(searched, name, shard.ids)}
@@ -207,42 +213,45 @@ class Finder:
             if found is None:
                 self._stale.append(name)
             elif found.why:
-                self.search.note_skipped("attributes", _shown(there), found.why)
+                self.search.note_skipped("attributes", _partition_in_words(there), found.why)
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
             file = shard_file(self._store, there, partition.shards[name]).path
-            self._found(pair, "attributes", there, name, f"{file}: row {row}")
-        self._columns(partition, [(pair, name) for pair, name, _ in rows])
-        self._add(example_places(self._store, partition, self._wanted, self.search))
+            self._record_found_row(pair, "attributes", there, name, f"{file}: row {row}")
+        self._search_columns(partition, [(pair, name) for pair, name, _ in rows])
+        self._add_places(example_places(self._store, partition, self._wanted, self.search))
 
-    def _parts(self, partition: Partition) -> None:
-        there, wanted = partition.place, WantedDocuments(partial(self._of, partition), self._wanted.by_id)
+    def _search_token_parts(self, partition: Partition) -> None:
+        there, wanted = (
+            partition.place,
+            WantedDocuments(partial(self._wanted_rows_of_shard, partition), self._wanted.by_id),
+        )
         for row in partition.shards.values():
-            for found in behaviour_of(there.kind).held_documents(KnownPart(self._store, there, row), wanted):
-                self._found(found.pair, there.kind.area, there, row.name, found.where, found.by_id_of)
+            for found in behaviour_of_kind(there.kind).held_documents(KnownPart(self._store, there, row), wanted):
+                self._record_found_row(found.pair, there.kind.area, there, row.name, found.where, found.by_id_of)
 
     def _token_cache(self, partition: Partition) -> None:
-        names = names_of(partition.place.asset)
+        names = names_in_asset_address(partition.place.asset)
         mix = mix_asset(names["mix"], names["stream"])
         for row in partition.shards.values():
-            for name, old in PartRecord.of_row(row, partition.place.table).shards.items():
-                for pair, number in self._of(partition, Input(mix, name, old.content)):
+            for name, old in PartRecord.decode_from_row(row, partition.place.table).shards.items():
+                for pair, number in self._wanted_rows_of_shard(partition, Input(mix, name, old.content)):
                     documents = self._searched[mix, partition.place.snapshot].partition
-                    where = shown_tokens(partition, documents, _located(documents, name, number))
-                    self._found(pair, "token caches", partition.place, name, where)
+                    where = shown_tokens(partition, documents, _locate_unread_row(documents, name, number))
+                    self._record_found_row(pair, "token caches", partition.place, name, where)
 
-    def _export(self, partition: Partition) -> None:
+    def _search_export(self, partition: Partition) -> None:
         for row in partition.shards.values():
             for read in row.inputs:
                 if kind_of(read.asset) is MIX:
-                    for pair, number in self._of(partition, read):
+                    for pair, number in self._wanted_rows_of_shard(partition, read):
                         part = traced_part(self._store, partition.place, row, number)
                         lines = [f"{path}: line {line}" for path, line in part.lines]
                         where = ", ".join(lines) or f"{part.path}: made from its shard, but refused by the format"
-                        self._found(pair, "exports", partition.place, read.shard, where)
+                        self._record_found_row(pair, "exports", partition.place, read.shard, where)
 
-    def _of(self, made: Partition, read: Input) -> Iterator[tuple[Pair, int]]:
+    def _wanted_rows_of_shard(self, made: Partition, read: Input) -> Iterator[tuple[Pair, int]]:
         """(pair, row) of the wanted documents in a shard that was read; nothing, and a remark, if it has changed."""
         searched = self._searched.get((read.asset, made.place.snapshot))
         current = searched.partition.shards.get(read.shard) if searched else None
@@ -256,7 +265,7 @@ class Finder:
         names, self._stale = sorted(set(self._stale)), []
         if names:
             what = f"shard {names[0]}" if len(names) == 1 else f"{len(names)} shards, such as {names[0]}"
-            self.search.note_skipped(area, _shown(there), STALE.format(what))
+            self.search.note_skipped(area, _partition_in_words(there), STALE.format(what))
 
 
 def _is_beside(documents: _SearchedRows | None, name: str, ids: str) -> bool:
@@ -265,10 +274,10 @@ def _is_beside(documents: _SearchedRows | None, name: str, ids: str) -> bool:
     return beside is not None and beside.ids == ids
 
 
-def _shown(there: Place) -> str:
+def _partition_in_words(there: Place) -> str:
     return f"{there.asset} ({there.snapshot})"
 
 
-def _located(partition: Partition, name: str, row: int) -> LocatedRow:
+def _locate_unread_row(partition: Partition, name: str, row: int) -> LocatedRow:
     """A row whose bytes nobody reads."""
     return LocatedRow(partition.shards[name], partition.place.shard(name), row, (0, 0), b"")

@@ -9,7 +9,7 @@ import msgspec
 
 from gristmill.errors import GristmillError, RecipeError
 from gristmill.lake.address import documents_asset
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
@@ -76,7 +76,7 @@ def search_foreign(
             result.unread[path] = why
         else:
             try:
-                found = _rows(store, path, wanted, raw=raw)
+                found = _wanted_rows_in_file(store, path, wanted, raw=raw)
                 result.found += found
                 if made_ids and not found:
                     result.unread[path] = made_ids
@@ -113,7 +113,7 @@ def why_not_in_rows(wanted: Wanted, packages: Sequence[str], assets: Collection[
     return ""
 
 
-def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:
+def _wanted_rows_in_file(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:
     """The rows of wanted documents in one file.
 
     Raises:
@@ -123,7 +123,7 @@ def _rows(store: Store, path: str, wanted: Wanted, *, raw: bool) -> list[str]:
     found: list[str] = []
     number = 0
     for block in read_blocks(store, path):
-        for line in rows_of(block):
+        for line in split_rows(block):
             name = str(_row.decode(line).id)
             if pairs_in(name, line.decode(), wanted) if raw else pairs_in_row(line, wanted):
                 found.append(f"{path}: row {number}")

@@ -60,7 +60,7 @@ def rows_by_shard(
     """
 
     def search(group: Sequence[Shard]) -> list[ShardRows]:
-        found = [_searched(store, place, shard, wanted, stamps) for shard in group]
+        found = [_search_shard_index(store, place, shard, wanted, stamps) for shard in group]
         return [scanned_rows(store, place, each.shard, wanted) if each.why and scan else each for each in found]
 
     # What a run has written is probed; an object that was replaced since, such as by a copy of before, is read whole.
@@ -99,13 +99,15 @@ class _ScannedRow(msgspec.Struct):
     source: str | None = None
 
 
-def _searched(
+def _search_shard_index(
     store: Store, place: Place, shard: Shard, wanted: Wanted, stamps: Mapping[str, ObjectVersion]
 ) -> ShardRows:
     try:
         few = len(wanted) * 4 < isqrt(shard.rows)
-        rows = _probed(store, place, shard, wanted) if few and _is_as_written(store, place, shard, stamps) else None
-        return ShardRows(shard, rows if rows is not None else _read(store, place, shard, wanted))
+        rows = (
+            _probe_index(store, place, shard, wanted) if few and _is_as_written(store, place, shard, stamps) else None
+        )
+        return ShardRows(shard, rows if rows is not None else _read_whole_index(store, place, shard, wanted))
     except GristmillError as error:
         return ShardRows(shard, {}, str(error))
 
@@ -117,12 +119,12 @@ def _is_as_written(store: Store, place: Place, shard: Shard, stamps: Mapping[str
     return stamp is not None and entry is not None and stamp.same(entry)
 
 
-def _probed(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int] | None:
+def _probe_index(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int] | None:
     """By small reads around the place where a hash would be; None if the index has no row numbers."""
     index = IdIndex(store, place, shard)
     rows: dict[Pair, int] = {}
     for pair, digest in wanted.digests.items():
-        position = index.place_of(digest)
+        position = index.find_position(digest)
         if position is not None:
             row = index.row_at(position)
             if row is None:
@@ -131,7 +133,7 @@ def _probed(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pa
     return rows
 
 
-def _read(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int]:
+def _read_whole_index(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair, int]:
     path = place.index(shard.name)
     tagged = store.read_tagged(path)
     if tagged is None:
@@ -144,7 +146,7 @@ def _read(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair
     there = load_hashes(data[: rows * HASH_BYTES])
     found: dict[Pair, int] = {}
     for pair, digest in wanted.digests.items():
-        position = _position(there, digest)
+        position = _find_digest(there, digest)
         if position is None:
             continue
         if len(data) < rows * (HASH_BYTES + ROW_BYTES):  # an index of Gristmill 0.1 has hashes only
@@ -156,7 +158,7 @@ def _read(store: Store, place: Place, shard: Shard, wanted: Wanted) -> dict[Pair
     return found
 
 
-def _position(hashes: "np.ndarray[tuple[int, ...], np.dtype[np.uint64]]", digest: bytes) -> int | None:
+def _find_digest(hashes: "np.ndarray[tuple[int, ...], np.dtype[np.uint64]]", digest: bytes) -> int | None:
     """The position of a digest among sorted hashes."""
     high, low = (np.uint64(int.from_bytes(digest[start : start + 8], "big")) for start in (0, 8))
     first = int(np.searchsorted(hashes[:, 0], high, "left"))

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from gristmill.errors import GristmillError, known_names
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, listed_pairs
@@ -112,7 +112,7 @@ class _SeenNames:
         self.urls: list[str] = []
         for version in first_versions(store, Search()):
             self._versions.append(version)
-            ids = self._by_recipe.setdefault(names_of(version.place.asset)["source"], {})
+            ids = self._by_recipe.setdefault(names_in_asset_address(version.place.asset)["source"], {})
             for row in _first_rows(version):
                 ids.setdefault(row.source, []).append(row.id)
                 self.urls += [row.url] if row.url and len(self.urls) < _COMPARED else []
@@ -130,7 +130,7 @@ class _SeenNames:
         """The documents with the same id and another source: each with the name of its recipe, sorted."""
         found: set[tuple[str, Pair]] = set()
         for version in self._versions:
-            recipe = names_of(version.place.asset)["source"]
+            recipe = names_in_asset_address(version.place.asset)["source"]
             same = Wanted({(source, pair[1]): "" for source in self._by_recipe[recipe] if source != pair[0]})
             if same:
                 shards = list(version.shards.values())

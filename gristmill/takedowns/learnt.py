@@ -38,11 +38,11 @@ def models_that_learnt(store: Store, search: Search) -> Iterator[str]:
     """
     there = {(each.asset, each.snapshot) for each in search.found}
     for asset in (asset for kind in (TOKENIZER, MODEL) for asset in list_assets(store, kind)):
-        ledger = _read(store, ledger_of_asset(asset))
+        ledger = _read_learnt_ledger(store, ledger_of_asset(asset))
         for trained_on, snapshot, fingerprint in ledger.inputs if ledger else ():
             named = f"{trained_on} ({snapshot})" if snapshot else trained_on
             path = place(trained_on, snapshot).ledger if snapshot else ledger_of_asset(trained_on)
-            now = _read(store, path)
+            now = _read_learnt_ledger(store, path)
             if now is None or now.fingerprint != fingerprint:
                 yield f"{asset} was made from {named} as it was before, which may have had them"
                 break
@@ -51,6 +51,6 @@ def models_that_learnt(store: Store, search: Search) -> Iterator[str]:
                 break
 
 
-def _read(store: Store, path: str) -> _Ledger | None:
+def _read_learnt_ledger(store: Store, path: str) -> _Ledger | None:
     tagged = store.read_tagged(path)
     return None if tagged is None else decode_object(tagged[0], _Ledger, path, "a ledger", "make it again")

@@ -20,7 +20,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import RunNote
 from gristmill.lake.rows.blocklists.blocklist import is_blocklist, is_erasure
 from gristmill.lake.rows.blocklists.blocklist_files import BlocklistRow, is_record
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import ErasureRecord
@@ -37,7 +37,7 @@ _FORMS: Mapping[re.Pattern[str], type[msgspec.Struct]] = {
 """The forms of objects without a ledger, by their paths."""
 
 
-def form_of(path: str) -> type[msgspec.Struct] | None:
+def json_form_of_path(path: str) -> type[msgspec.Struct] | None:
     """The form that an object of JSON must have; None if no form is known by its path.
 
     Args:
@@ -69,7 +69,7 @@ def why_not_own(store: Store, path: str, form: type[msgspec.Struct] | None = Non
     """
     if is_blocklist(path) or is_record(path):
         return _why_no_list(store, path)
-    form = form or form_of(path)
+    form = form or json_form_of_path(path)
     if form is None:
         return None
     return "" if has_form(store.read(path), form) else f"it is not what lies at such a path ({form.__name__})"
@@ -78,7 +78,7 @@ def why_not_own(store: Store, path: str, form: type[msgspec.Struct] | None = Non
 def _why_no_list(store: Store, path: str) -> str:
     try:
         for block in read_blocks(store, path):
-            for number, line in enumerate(rows_of(block)):
+            for number, line in enumerate(split_rows(block)):
                 if line.strip() and not has_form(line, BlocklistRow):
                     return f"row {number} of it is not only source, id and reason"
     except GristmillError as error:
@@ -98,12 +98,12 @@ def has_form(data: bytes, form: type[msgspec.Struct]) -> bool:
     """
     try:
         again = as_json(msgspec.json.decode(data, type=form))
-        return again == data or _is_within(json.loads(data, object_pairs_hook=_once), json.loads(again))
+        return again == data or _is_within(json.loads(data, object_pairs_hook=_dict_without_repeats), json.loads(again))
     except (*NOT_DECODED, ValueError):
         return False
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object as a dict.
 
     Raises:

@@ -9,7 +9,7 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import Pair
 from gristmill.tracing.raw import RawPlace, Shelves, raw_place
-from gristmill.tracing.rows import LocatedRow, Partition, row_of
+from gristmill.tracing.rows import LocatedRow, Partition, read_located_row
 from gristmill.tracing.tokens import token_place
 
 Area = str
@@ -104,7 +104,7 @@ class Search(msgspec.Struct):
     unread_rows: dict[str, str] = {}
     texts: dict[str, list[Pair]] = {}
 
-    def places_of(self, pair: Pair) -> list[FoundPlace]:
+    def places_of_document(self, pair: Pair) -> list[FoundPlace]:
         """The places of one document."""
         return [place for place in self.found if place.pair == pair]
 
@@ -127,7 +127,7 @@ def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> s
         shelves: recipes, and the access to raw data outside of the lake.
     """
     try:
-        return shown_place(raw_place(documents, row_of(documents, shard, row), shelves))
+        return shown_place(raw_place(documents, read_located_row(documents, shard, row), shelves))
     except GristmillError as error:
         return f"not known: {error}"
 

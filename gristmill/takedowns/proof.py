@@ -94,34 +94,34 @@ def proof_lines(
         StoreError: the lake does not answer.
     """
     search = Finder(store, wanted, shelves, proven=True, left_out=True).run()
-    if (nobody_knows := _unknown(store, wanted, search)) is not None:
+    if (nobody_knows := _unknown_documents_line(store, wanted, search)) is not None:
         yield nobody_knows
         return
-    yield _listed(store, wanted, blocklist)
+    yield _blocklist_line(store, wanted, blocklist)
     unreached = [each.place.asset for each in due_slices(store, search, blocklist) if not each.by]
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
     without = unmade(store, shelves.packages)
-    yield _live(store, search, without, mend)
+    yield _training_data_line(store, search, without, mend)
     left = find_unread(store, search.read)
-    yield _old(left.old)
-    yield _releases(store, left.old)
+    yield _old_parts_line(left.old)
+    yield _pinning_releases_line(store, left.old)
     refused = search_foreign(store, search.unread_rows, wanted, scan=False, exclude=exclude)
     for what, areas, searched in _KEPT:
-        yield _with_rows(_kept(what, search, areas, searched), refused)
+        yield _with_rows(_kept_places_line(what, search, areas, searched), refused)
     yield from _packaged(store, search, without, exclude)
-    yield _learnt(store, search)
+    yield _trained_models_line(store, search)
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
     made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
     left_out = search_foreign(store, search.unread_raw | search.unread_rows, wanted, scan=False, exclude=exclude)
     unread_raw.excluded += left_out.excluded
-    yield _raw(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted))
-    yield _strays(left.strays)
+    yield _raw_data_line(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted))
+    yield _stray_objects_line(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
-    yield _foreign(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
+    yield _foreign_files_line(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
 
 
-def _unknown(store: Store, wanted: Wanted, search: Search) -> ProofLine | None:
+def _unknown_documents_line(store: Store, wanted: Wanted, search: Search) -> ProofLine | None:
     """The line on documents that nobody knows; None if all are known."""
     what = "asked for"
     try:
@@ -130,11 +130,11 @@ def _unknown(store: Store, wanted: Wanted, search: Search) -> ProofLine | None:
         return ProofLine(what, "not proven", str(error))
     if not nobody:
         return None
-    skipped = [f"not searched: {_some([each.what for each in search.unsearched])}"] if search.unsearched else []
-    return ProofLine(what, "not proven", "; ".join([_some(unknown_words(nobody, search)), *skipped]))
+    skipped = [f"not searched: {_first_words([each.what for each in search.unsearched])}"] if search.unsearched else []
+    return ProofLine(what, "not proven", "; ".join([_first_words(unknown_words(nobody, search)), *skipped]))
 
 
-def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
+def _blocklist_line(store: Store, wanted: Wanted, name: str) -> ProofLine:
     path = blocklist_path(name)
     try:
         reasons = read_blocklist(store, name).reasons
@@ -142,11 +142,13 @@ def _listed(store: Store, wanted: Wanted, name: str) -> ProofLine:
         return ProofLine("blocklist", "not proven", str(error))
     missing = [f"{id_!r} of {source!r}" for source, id_ in wanted.reasons if (source, id_) not in reasons]
     if missing:
-        return ProofLine("blocklist", "not proven", f"{path} does not name {_some(missing)}; take them down first")
+        return ProofLine(
+            "blocklist", "not proven", f"{path} does not name {_first_words(missing)}; take them down first"
+        )
     return ProofLine("blocklist", "listed", f"{path} names all {len(wanted)}, so mixes that name it leave them out")
 
 
-def _live(store: Store, search: Search, without: Mapping[Place, str], unreached: str) -> ProofLine:
+def _training_data_line(store: Store, search: Search, without: Mapping[Place, str], unreached: str) -> ProofLine:
     """The line on what training reads; what no recipe makes any more needs another mend than `make`."""
     what = "live lake"
     found = [each for each in search.found if each.area in TRAINED]
@@ -154,10 +156,14 @@ def _live(store: Store, search: Search, without: Mapping[Place, str], unreached:
     if found:
         slices = {place(each.asset, each.snapshot) for each in found}
         remake = "; make these slices" if slices - without.keys() else ""
-        why = f"{_places(found)}{unreached or remake}{_left(store, without, slices)}"
-        return ProofLine(what, "found", f"{why}; not searched: {_some(skipped)}" if skipped else why)
+        why = f"{_places_in_words(found)}{unreached or remake}{_left_documents_in_words(store, without, slices)}"
+        return ProofLine(what, "found", f"{why}; not searched: {_first_words(skipped)}" if skipped else why)
     if skipped:
-        return ProofLine(what, "not proven", f"{_some(skipped)}{_left(store, without, _told(without, skipped))}")
+        return ProofLine(
+            what,
+            "not proven",
+            f"{_first_words(skipped)}{_left_documents_in_words(store, without, _told(without, skipped))}",
+        )
     searched = ", ".join(f"{search.searched.get(area, 0)} of {area}" for area in TRAINED)
     return ProofLine(what, "absent", f"no shard of the finished slices has them: {searched}")
 
@@ -167,40 +173,41 @@ def _told(without: Mapping[Place, str], skipped: Sequence[str]) -> set[Place]:
     return {each for each in without if any(f"{each.asset} ({each.snapshot})" in words for words in skipped)}
 
 
-def _left(store: Store, without: Mapping[Place, str], wanted: Container[Place]) -> str:
+def _left_documents_in_words(store: Store, without: Mapping[Place, str], wanted: Container[Place]) -> str:
     left = {each: documents for each, documents in without.items() if each in wanted}
     mend = mend_of_unmade(left, objects_by_release(store)) if left else ""
     return f"; {mend}" if mend else ""
 
 
-def _old(old: Mapping[str, str]) -> ProofLine:
+def _old_parts_line(old: Mapping[str, str]) -> ProofLine:
     what = "old parts and releases of exports"
     if old:
-        return ProofLine(what, "not proven", _some([f"{path}: {why}" for path, why in old.items()]))
+        return ProofLine(what, "not proven", _first_words([f"{path}: {why}" for path, why in old.items()]))
     return ProofLine(what, "absent", "ledgers that are current name every object of mixes, token caches and exports")
 
 
-def _releases(store: Store, old: Mapping[str, str]) -> ProofLine:
+def _pinning_releases_line(store: Store, old: Mapping[str, str]) -> ProofLine:
     """Which releases name an old part: `gc` keeps it for them."""
     files = [entry.path for entry in store.list("releases/") if entry.path.endswith(".json")]
     pinned = pinned_by_releases(store, damaged=True)
     pinning = sorted({file for path in old for file in pinned.get(path.rstrip("/").rpartition("/")[2], ())})
     if pinning:
-        why = f"{_some(pinning)}: they name old parts, which may have them; withdraw them (gristmill erase), then gc"
+        names = _first_words(pinning)
+        why = f"{names}: they name old parts, which may have them; withdraw them (gristmill erase), then gc"
         return ProofLine("releases", "not proven", why)
     return ProofLine("releases", "absent", f"{len(files)} files of releases, which name no old part")
 
 
-def _kept(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
+def _kept_places_line(what: str, search: Search, areas: tuple[Area, ...], searched: Area) -> ProofLine:
     found = [each for each in search.found if each.area in areas]
     if found:
-        there = ProofLine(what, "remains", f"{_places(found)}; a takedown leaves these")
+        there = ProofLine(what, "remains", f"{_places_in_words(found)}; a takedown leaves these")
         left = search.skipped_in_words(areas)
-        return _with(there, f"not searched: {_some(left)}") if left else there
+        return _line_with_unsearched(there, f"not searched: {_first_words(left)}") if left else there
     skipped = search.skipped_in_words((*areas, searched))
     if skipped:
-        return ProofLine(what, "not proven", _some(skipped))
-    return ProofLine(what, "absent", f"searched with {_count(search, searched)}")
+        return ProofLine(what, "not proven", _first_words(skipped))
+    return ProofLine(what, "absent", f"searched with {_count_places(search, searched)}")
 
 
 def _packaged(
@@ -214,8 +221,8 @@ def _packaged(
     excluded = {f"{name.rstrip('/')}/" for name in exclude}
     areas = {*search.searched, *(each.area for each in search.found), *(each.area for each in search.unsearched)}
     for area in sorted(areas - _TAKEN - excluded):
-        line = _kept(area, search, (area,), "documents")
-        mend = _left(store, without, _told(without, search.skipped_in_words([area])))
+        line = _kept_places_line(area, search, (area,), "documents")
+        mend = _left_documents_in_words(store, without, _told(without, search.skipped_in_words([area])))
         yield msgspec.structs.replace(line, why=line.why + mend)
 
 
@@ -224,13 +231,15 @@ def _with_rows(line: ProofLine, refused: ForeignFiles) -> ProofLine:
     if line.what != "quarantine":
         return line
     if refused.unread:
-        unsearched = _unsearched(line.what, refused.unread, "; look there, and name these objects by --exclude PATH")
-        return unsearched if line.state == "absent" else _with(line, unsearched.why)
-    left = f"; not searched: {_some(refused.excluded)}, excluded by name" if refused.excluded else ""
+        unsearched = _unsearched_line(
+            line.what, refused.unread, "; look there, and name these objects by --exclude PATH"
+        )
+        return unsearched if line.state == "absent" else _line_with_unsearched(line, unsearched.why)
+    left = f"; not searched: {_first_words(refused.excluded)}, excluded by name" if refused.excluded else ""
     return msgspec.structs.replace(line, why=line.why + left)
 
 
-def _learnt(store: Store, search: Search) -> ProofLine:
+def _trained_models_line(store: Store, search: Search) -> ProofLine:
     """Which tokenizers and models were trained on the documents: words of their texts may be in them."""
     what = "tokenizers and models"
     try:
@@ -238,15 +247,17 @@ def _learnt(store: Store, search: Search) -> ProofLine:
     except DataError as error:
         return ProofLine(what, "not proven", str(error))
     if found:
-        return ProofLine(what, "remains", f"{_some(found)}; so words of theirs may be in them; a takedown leaves these")
+        return ProofLine(
+            what, "remains", f"{_first_words(found)}; so words of theirs may be in them; a takedown leaves these"
+        )
     return ProofLine(what, "absent", "none was trained on data that have them")
 
 
-def _count(search: Search, area: Area) -> str:
+def _count_places(search: Search, area: Area) -> str:
     return f"{search.searched.get(area, 0)} partitions of {area}"
 
 
-def _raw(
+def _raw_data_line(
     search: Search,
     files: ForeignFiles,
     left_out: Mapping[str, str],
@@ -256,19 +267,21 @@ def _raw(
     """What raw data have. Objects that are as they were read are searched through the rows that were made of them."""
     what = "raw"
     if files.found:
-        return ProofLine(what, "found", f"{_some(files.found)}; remove these objects, or make them and then erase")
-    if half_erased:
-        told = [f"{path}: its erasure has not ended: {_some(words)}" for path, words in half_erased.items()]
         return ProofLine(
-            what, "not proven", f"{_some(told)}; run gristmill erase again with the documents of the record"
+            what, "found", f"{_first_words(files.found)}; remove these objects, or make them and then erase"
+        )
+    if half_erased:
+        told = [f"{path}: its erasure has not ended: {_first_words(words)}" for path, words in half_erased.items()]
+        return ProofLine(
+            what, "not proven", f"{_first_words(told)}; run gristmill erase again with the documents of the record"
         )
     if files.unread:
         mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
-        return _unsearched(what, files.unread, f"; {mend}")
-    line = _kept(what, search, ("raw",), "documents")
+        return _unsearched_line(what, files.unread, f"; {mend}")
+    line = _kept_places_line(what, search, ("raw",), "documents")
     if left_out:
-        unsearched = _unsearched(what, left_out, "; look there, and name these objects by --exclude PATH")
-        return unsearched if line.state == "absent" else _with(line, unsearched.why)
+        unsearched = _unsearched_line(what, left_out, "; look there, and name these objects by --exclude PATH")
+        return unsearched if line.state == "absent" else _line_with_unsearched(line, unsearched.why)
     if line.state != "absent":
         return line
     read = f", and {len(files.read)} other objects have no row with these ids" if files.read else ""
@@ -276,44 +289,44 @@ def _raw(
         *(f"{path}, excluded by name" for path in files.excluded),
         *(f"{asset}, which is outside of the lake or gone" for asset in elsewhere),
     ]
-    left = "; ".join([*([_some(skipped)] if skipped else []), NOT_SEARCHED])
-    why = f"no row of {_count(search, 'documents')} was made of them{read}; not searched: {left}"
+    left = "; ".join([*([_first_words(skipped)] if skipped else []), NOT_SEARCHED])
+    why = f"no row of {_count_places(search, 'documents')} was made of them{read}; not searched: {left}"
     return ProofLine(what, "absent", why)
 
 
-def _with(line: ProofLine, unsearched: str) -> ProofLine:
+def _line_with_unsearched(line: ProofLine, unsearched: str) -> ProofLine:
     """A line that also tells what was not searched: more may be there, so it proves nothing."""
     return ProofLine(line.what, "not proven", f"{line.why}; {unsearched}")
 
 
-def _unsearched(what: str, unread: Mapping[str, str], mend: str = "") -> ProofLine:
-    words = _some([f"{path}: {why}" for path, why in unread.items()])
+def _unsearched_line(what: str, unread: Mapping[str, str], mend: str = "") -> ProofLine:
+    words = _first_words([f"{path}: {why}" for path, why in unread.items()])
     return ProofLine(what, "not proven", f"not searched: {words}{mend}")
 
 
-def _strays(strays: Mapping[str, str]) -> ProofLine:
+def _stray_objects_line(strays: Mapping[str, str]) -> ProofLine:
     what = "strays"
     if strays:
-        return _unsearched(what, strays)
+        return _unsearched_line(what, strays)
     return ProofLine(what, "absent", "every other object in the places of the lake has a ledger, and all are finished")
 
 
-def _foreign(files: ForeignFiles) -> ProofLine:
+def _foreign_files_line(files: ForeignFiles) -> ProofLine:
     what = "foreign files"
     if files.found:
-        return ProofLine(what, "found", f"{_some(files.found)}; move these files out of the lake")
+        return ProofLine(what, "found", f"{_first_words(files.found)}; move these files out of the lake")
     if files.unread:
         mend = "--scan reads files with rows of documents, --exclude PATH leaves a file or a folder out"
-        return _unsearched(what, files.unread, f"; {mend}")
+        return _unsearched_line(what, files.unread, f"; {mend}")
     read = f"{len(files.read)} files have no row with these ids"
-    unread = f"; not read, but excluded by name: {_some(files.excluded)}" if files.excluded else ""
+    unread = f"; not read, but excluded by name: {_first_words(files.excluded)}" if files.excluded else ""
     return ProofLine(what, "absent", f"{read}{unread}" if files.read or unread else "the lake has none")
 
 
-def _places(found: Sequence[FoundPlace]) -> str:
-    return _some([each.where for each in found])
+def _places_in_words(found: Sequence[FoundPlace]) -> str:
+    return _first_words([each.where for each in found])
 
 
-def _some(words: Sequence[str]) -> str:
+def _first_words(words: Sequence[str]) -> str:
     more = f"; and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
     return "; ".join(words[:_NAMED]) + more

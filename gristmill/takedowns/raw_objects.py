@@ -11,12 +11,12 @@ from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.rows.raw_parts import PartEdges, sha256_of_part
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.raw_data.erasures import ErasedObject, read_erasures
 from gristmill.raw_data.scan import list_raw_objects, raw_top
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.parts import part_of
+from gristmill.stages.conversion.parts import recorded_part_edges
 
 UNUSED = "no document was made from it"
 CHANGED = "it has changed since documents were made from it"
@@ -52,7 +52,7 @@ class RawObjects:
         """
         versions: dict[str, RawVersion] | None = None
         for row in rows:
-            part = part_of(row, there.table) if there.kind is DOCUMENTS else None
+            part = recorded_part_edges(row, there.table) if there.kind is DOCUMENTS else None
             for read in row.inputs:
                 if kind_of(read.asset) is not RAW:
                     continue
@@ -85,7 +85,7 @@ class RawObjects:
         if version is not None and version.sha256 == reading.sha256 and version.same(entry):
             return True
         if part is None:
-            return sha256_of(self._store, entry.path) == reading.sha256
+            return hash_object(self._store, entry.path) == reading.sha256
         return entry.size == part.size and sha256_of_part(self._store, entry.path, part.part) == reading.sha256
 
     def is_cut(self, path: str, cuts: Iterable[ErasedObject | None]) -> bool:
@@ -97,7 +97,7 @@ class RawObjects:
         """
         made = {each.sha256 for readings in self._read.get(path, {}).values() for each in readings}
         left = {sha256 for cut in cuts if cut and cut.before in made for sha256 in (cut.after, cut.coming) if sha256}
-        return bool(left) and sha256_of(self._store, path) in left
+        return bool(left) and hash_object(self._store, path) in left
 
     def assets_outside(self) -> list[str]:
         """The raw assets of which no object was asked for that documents were made from: they lie outside of the lake,

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from gristmill.errors import GristmillError, RecipeError
 from gristmill.lake.address import raw_folder
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.row_blocks import HEAD
-from gristmill.lake.rows.shard_file import read_blocks, rows_of, unpack_pieces
+from gristmill.lake.rows.shard_file import read_blocks, split_rows, unpack_pieces
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.raw_object import TOO_LONG
@@ -46,7 +46,7 @@ class RefusedPlace(NamedTuple):
     row: QuarantinedRow
 
 
-def source_of(documents: Partition, packages: Sequence[str]) -> Source | None:
+def source_of_documents(documents: Partition, packages: Sequence[str]) -> Source | None:
     """The recipe of the source that a partition of documents belongs to; None if it is not on the shelves.
 
     Args:
@@ -54,7 +54,7 @@ def source_of(documents: Partition, packages: Sequence[str]) -> Source | None:
         packages: the shelves.
     """
     try:
-        return find_recipe("sources", Source, packages, names_of(documents.place.asset)["source"])
+        return find_recipe("sources", Source, packages, names_in_asset_address(documents.place.asset)["source"])
     except RecipeError:
         return None
 
@@ -73,19 +73,19 @@ def refused_rows(store: Store, documents: Partition, source: Source | None, want
     Raises:
         DataError: a row is wrong.
     """
-    for shard, _, number, row in _rows(store, documents):
-        for pair in _pairs(row, source, wanted, documents.place.snapshot):
+    for shard, _, number, row in _refused_rows(store, documents):
+        for pair in _wanted_pairs_of_row(row, source, wanted, documents.place.snapshot):
             yield RefusedPlace(pair, shard, number, row)
 
 
-def _pairs(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> list[Pair]:
+def _wanted_pairs_of_row(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> list[Pair]:
     """The wanted documents that a row names: by its own id, by one of its strings, or by a word if it is no JSON."""
     own = own_ids(row, source, wanted, snapshot) or set()
     found = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
     found = found or pairs_in(row.id, row.raw, wanted)
     if found or is_object(row.raw) or (is_json(row.raw) and _is_cut(row)):
         return found
-    texts = [row.raw, *_texts(_bytes_of(row.raw), source)]
+    texts = [row.raw, *_possible_texts(_bytes_of_shown_row(row.raw), source)]
     return [pair for name, pairs in wanted.by_id.items() if _is_word(name, texts, source) for pair in pairs]
 
 
@@ -96,28 +96,28 @@ def _is_cut(row: QuarantinedRow) -> bool:
 
 def _is_word(name: str, texts: Sequence[str], source: Source | None) -> bool:
     """Whether an id stands in a text of a table, of a web archive, or of damaged JSON, and is no part of a word."""
-    signs = "".join(_option(source, each) for each in ("delimiter", "quote", "escape"))
+    signs = "".join(_reader_option(source, each) for each in ("delimiter", "quote", "escape"))
     word = re.escape(name) if re.search(r"\w", signs) else rf"(?<!\w){re.escape(name)}(?!\w)"
     return any(name in text and re.search(word, text) for text in texts)
 
 
-def _option(source: Source | None, name: str) -> str:
+def _reader_option(source: Source | None, name: str) -> str:
     value = getattr(source.convert, name, None) if source else None
     return value if isinstance(value, str) else ""
 
 
-def _bytes_of(shown: str) -> bytes:
+def _bytes_of_shown_row(shown: str) -> bytes:
     """The bytes of a row that the quarantine shows."""
     return _BYTE.sub(lambda found: bytes.fromhex(found[1].decode()), shown.encode())
 
 
-def _texts(data: bytes, source: Source | None) -> list[str]:
+def _possible_texts(data: bytes, source: Source | None) -> list[str]:
     """The texts that bytes may stand for: as their reader decodes them, with and without escapes and doubled quotes."""
     try:
-        text = data.decode(_option(source, "encoding") or "utf-8", "replace")
+        text = data.decode(_reader_option(source, "encoding") or "utf-8", "replace")
     except LookupError:
         text = data.decode("utf-8", "replace")
-    quote, escape = _option(source, "quote"), _option(source, "escape")
+    quote, escape = _reader_option(source, "quote"), _reader_option(source, "escape")
     texts = [text, unescape_json(text), text.replace("\0", "")]
     if quote:
         texts.append(text.replace(quote * 2, quote))
@@ -152,25 +152,25 @@ def quarantine_places(
     """
     there = documents.place
     unread: dict[str, dict[str, list[str]]] = {}
-    for shard, path, number, row in _rows(store, documents):
-        found = _pairs(row, source, wanted, there.snapshot)
+    for shard, path, number, row in _refused_rows(store, documents):
+        found = _wanted_pairs_of_row(row, source, wanted, there.snapshot)
         for pair in found:
             where = f"{path}: row {number} ({row.reason})"
-            recipe = names_of(there.asset)["source"]
+            recipe = names_in_asset_address(there.asset)["source"]
             yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where, by_id_of=recipe)
         why = "" if found else _why_unread(store, documents, row, source, wanted)
         if why:
             unread.setdefault(path, {}).setdefault(why, []).append(f"row {number} ({row.reason})")
     for path, reasons in unread.items():
-        search.unread_rows[path] = "; ".join(f"{_some(rows)}: {why}" for why, rows in reasons.items())
+        search.unread_rows[path] = "; ".join(f"{_first_rows_in_words(rows)}: {why}" for why, rows in reasons.items())
 
 
-def _some(rows: Sequence[str]) -> str:
+def _first_rows_in_words(rows: Sequence[str]) -> str:
     more = f" and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""
     return ", ".join(rows[:_SHOWN_ROWS]) + more
 
 
-def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, QuarantinedRow]]:
+def _refused_rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, QuarantinedRow]]:
     """Each refused row: the shard, the quarantine's path, the row's number in it, and the row.
 
     Raises:
@@ -179,9 +179,9 @@ def _rows(store: Store, documents: Partition) -> Iterator[tuple[str, str, int, Q
     for name, shard in documents.shards.items():
         if shard.quarantine is None:
             continue
-        path, number = documents.place.quarantine(name), 0
+        path, number = documents.place.quarantine_path(name), 0
         for block in read_blocks(store, path, shard.quarantine.sha256):
-            for line in rows_of(block):
+            for line in split_rows(block):
                 yield (
                     name,
                     path,
@@ -202,18 +202,18 @@ def _why_unread(store: Store, documents: Partition, row: QuarantinedRow, source:
         why = _why_unsearched(store, documents, row, source, wanted)
         if why:
             return why
-    if any(_may_have(_bytes_of(row.raw), name) for name in wanted.by_id):
+    if any(_may_have(_bytes_of_shown_row(row.raw), name) for name in wanted.by_id):
         return "it has bytes that are no UTF-8, and may have such an id in another encoding"
-    if own is None and _may_be_of(documents, source, wanted):
+    if own is None and _may_have_wanted_source(documents, source, wanted):
         return "its reader makes the ids, and has not told that of this row"
     return ""
 
 
-def _may_be_of(documents: Partition, source: Source | None, wanted: Wanted) -> bool:
+def _may_have_wanted_source(documents: Partition, source: Source | None, wanted: Wanted) -> bool:
     """Whether rows of a source may have a source that is asked for."""
     if source is not None and source.reader.source_key is not None:
         return True
-    names = {source.name, source.read_as} if source else {names_of(documents.place.asset)["source"]}
+    names = {source.name, source.read_as} if source else {names_in_asset_address(documents.place.asset)["source"]}
     return any(name in names for name, _ in wanted.reasons)
 
 
@@ -225,25 +225,25 @@ def _why_unsearched(
     mend = "take the row out of the raw object, and make it again"
     if row.offset is None or row.member:
         return f"{short}, and its place in {row.file or 'the raw data'} is not known to the byte; {mend}"
-    folder = raw_folder(names_of(documents.place.asset)["source"])
+    folder = raw_folder(names_in_asset_address(documents.place.asset)["source"])
     try:
         paths = [f"{folder}{documents.place.snapshot}/{row.file}", f"{folder}{row.file}"]
         paths = [path for path in paths if store.head(path) is not None]
         for path in paths:
-            pieces = _pieces(store, path, row.offset, _longest(wanted))
-            if any(_names(piece, source, wanted, json=is_json(row.raw)) for piece in pieces):
+            pieces = _overlapping_pieces(store, path, row.offset, _longest_id_bytes(wanted))
+            if any(_may_name_wanted(piece, source, wanted, json=is_json(row.raw)) for piece in pieces):
                 return f"{short}, and {path} has such an id behind byte {row.offset}; {mend}"
     except GristmillError as error:
         return f"{short}, and {error}"
     return "" if paths else f"{short}, and {row.file} is not in the lake; {mend}"
 
 
-def _longest(wanted: Wanted) -> int:
+def _longest_id_bytes(wanted: Wanted) -> int:
     """Bytes that the longest id may have, each character two escapes, with what stands around it."""
     return 12 * max(map(len, wanted.by_id), default=0) + 64
 
 
-def _pieces(store: Store, path: str, offset: int, overlap: int) -> Iterator[bytes]:
+def _overlapping_pieces(store: Store, path: str, offset: int, overlap: int) -> Iterator[bytes]:
     """The unpacked bytes of a raw object from one on, in pieces that overlap.
 
     Raises:
@@ -260,9 +260,9 @@ def _pieces(store: Store, path: str, offset: int, overlap: int) -> Iterator[byte
     yield held
 
 
-def _names(data: bytes, source: Source | None, wanted: Wanted, *, json: bool) -> bool:
+def _may_name_wanted(data: bytes, source: Source | None, wanted: Wanted, *, json: bool) -> bool:
     """Whether bytes may name a wanted document. `json`: they are of rows of JSON."""
-    texts = _texts(data, source)
+    texts = _possible_texts(data, source)
     if any(_may_have(data, name) for name in wanted.by_id):
         return True
     if not json:

@@ -48,7 +48,7 @@ def _own_sources(row: QuarantinedRow, source: Source) -> set[str] | None:
     field = ids.source if ids else source.reader.source_key
     if field is None:
         return names
-    found = _values(row.raw, field)
+    found = _field_values_in_json(row.raw, field)
     told = found - {""}
     if told:
         return told if found == told and len(told) == 1 else None
@@ -75,18 +75,18 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
     if ids is None:
         return None
     if ids.kind == "path":
-        return {_path_of(row, ids)}
+        return {_refused_file_path(row, ids)}
     if ids.kind == "number":
         if row.row is None or "raw" in PurePosixPath(row.file).parts:  # the id begins below the last folder `raw`
             return None
         return {f"{name}:{row.row}" for name in (f"{snapshot}/{row.file}", row.file)}
-    return _values(row.raw, ids.name) if ids.kind == "field" else _made_ids(row.raw, ids.name)
+    return _field_values_in_json(row.raw, ids.name) if ids.kind == "field" else _made_ids(row.raw, ids.name)
 
 
 def _made_ids(text: str, template: str) -> set[str] | None:
     """The ids that a template makes of the values in a text; None if it has not all of them."""
     parts = list(string.Formatter().parse(template))
-    values = [_values(text, each) for _, each, _, _ in parts if each]
+    values = [_field_values_in_json(text, each) for _, each, _, _ in parts if each]
     ids = {""} if any("" in each for each in values) else set[str]()
     for chosen in islice(product(*(sorted(each - {""}) for each in values)), _MOST):
         left = iter(chosen)
@@ -94,7 +94,7 @@ def _made_ids(text: str, template: str) -> set[str] | None:
     return ids or None  # no row of JSON has it: a table, or a damaged row
 
 
-def _path_of(row: QuarantinedRow, ids: RowIds) -> str:
+def _refused_file_path(row: QuarantinedRow, ids: RowIds) -> str:
     """The path of a refused file: in its archive, or below the snapshot without the ending of its packing."""
     if row.member:
         return f"{row.file}/{row.member}" if ids.in_archive else row.member
@@ -104,29 +104,31 @@ def _path_of(row: QuarantinedRow, ids: RowIds) -> str:
     return name
 
 
-def _values(text: str, path: str) -> set[str]:
+def _field_values_in_json(text: str, path: str) -> set[str]:
     """The values of a field in a text of JSON, at any depth, if they are strings or whole numbers.
 
     One of them is empty if the text is a whole row that has no such value at this path.
 
-    >>> sorted(_values('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
+    >>> sorted(_field_values_in_json('{"id": "7", "rating": "8", "meta": {"id": 9', "id"))
     ['7', '9']
-    >>> sorted(_values('{"meta": {"id": 9}}', "id")), _values('{"meta": {"id": 9}}', "meta.id")
-    (['', '9'], {'9'})
+    >>> sorted(_field_values_in_json('{"meta": {"id": 9}}', "id"))
+    ['', '9']
+    >>> _field_values_in_json('{"meta": {"id": 9}}', "meta.id")
+    {'9'}
     """
     found = re.findall(rf'"{re.escape(path.rpartition(".")[2])}"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[0-9]+)\b)', text)
-    row = _loaded(text)
-    own = _at(row, path)
+    row = _decode_json(text)
+    own = _value_at_path(row, path)
     exact = {str(own) if isinstance(own, str | int) and not isinstance(own, bool) else ""}
     return {unescape_json(string) or number for string, number in found} | (exact if isinstance(row, dict) else set())
 
 
-def _at(row: Any, path: str) -> Any:
+def _value_at_path(row: Any, path: str) -> Any:
     """The value at a path with dots; None if the row has no such field. A field of exactly this name comes first."""
     if not isinstance(row, dict) or path in row:
         return row.get(path) if isinstance(row, dict) else None
     name, _, rest = path.partition(".")
-    return _at(row.get(name), rest) if rest else None
+    return _value_at_path(row.get(name), rest) if rest else None
 
 
 def is_object(text: str) -> bool:
@@ -135,7 +137,7 @@ def is_object(text: str) -> bool:
     Args:
         text: text of the row.
     """
-    return is_json(text) and _loaded(text) is not None
+    return is_json(text) and _decode_json(text) is not None
 
 
 def is_json(text: str) -> bool:
@@ -147,7 +149,7 @@ def is_json(text: str) -> bool:
     return text.lstrip()[:1] in {"{", "["}
 
 
-def _loaded(text: str) -> Any:
+def _decode_json(text: str) -> Any:
     """The value that a text encodes as JSON; None if the text is not JSON."""
     try:
         return json.loads(text)

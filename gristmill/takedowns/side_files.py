@@ -9,12 +9,12 @@ import orjson
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import LABELS, MODEL, names_of
+from gristmill.lake.asset_kinds import LABELS, MODEL, names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.walk import list_assets
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import text_digest
@@ -27,7 +27,7 @@ _ROWS = re.compile(r"(labels|models)/.*\.jsonl(\.gz|\.zst)?")
 """Files of labelled sets and models that are read whole."""
 
 
-def _place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
+def _found_side_place(pair: Pair, area: Area, there: Place, shard: str, where: str) -> FoundPlace:
     return FoundPlace(*pair, area, there.asset, there.snapshot, shard, where)
 
 
@@ -39,7 +39,7 @@ def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
         text: content of the row, JSON or the begin of it. A key that stands there twice counts twice.
         wanted: the documents.
     """
-    strings = {name, *_strings(text)}
+    strings = {name, *_strings_in_json(text)}
     return [pair for name, pairs in wanted.by_id.items() if name in strings for pair in pairs]
 
 
@@ -72,7 +72,7 @@ def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
     found = pairs_in(str(row.id), text, wanted)
     if not found or not row.source:
         return found
-    strings = list(_strings(text))
+    strings = list(_strings_in_json(text))
     own = "" if strings.count("source") > 1 or strings.count(str(row.id)) > 1 else str(row.id)
     return [pair for pair in found if pair[1] != own or pair[0] == row.source]
 
@@ -82,7 +82,7 @@ NUMBER = re.compile(r'"id"\s*:\s*(-?[0-9]+)')
 """An id that is a number, in a JSON text."""
 
 
-def _strings(text: str) -> Iterator[str]:
+def _strings_in_json(text: str) -> Iterator[str]:
     """The strings of a JSON text, and the numbers that are ids. A string that has quotes may itself be a row."""
     for found in _STRING.findall(text):
         try:
@@ -92,7 +92,7 @@ def _strings(text: str) -> Iterator[str]:
         yield value
         if '"' in value:
             yield from value.split('"')[1:-1]  # also behind a quote that opens no string
-            yield from _strings(value)
+            yield from _strings_in_json(value)
     yield from NUMBER.findall(text)
 
 
@@ -116,7 +116,7 @@ def example_places(store: Store, attributes: Partition, wanted: Wanted, search: 
     for each in file.examples:
         if (each.source, each.id) in wanted.reasons:
             where = f"{path}: an excerpt ({each.end} {each.label})"
-            yield _place((each.source, each.id), "examples", attributes.place, each.shard, where)
+            yield _found_side_place((each.source, each.id), "examples", attributes.place, each.shard, where)
     search.read.add(path)
 
 
@@ -146,7 +146,7 @@ def column_places(
             if not pairs:
                 search.note_skipped("columns", entry.path, str(error).removeprefix(f"{entry.path}: "))
         for pair in sorted(pairs):
-            yield _place(pair, "columns", partition.place, shard.name, entry.path)
+            yield _found_side_place(pair, "columns", partition.place, shard.name, entry.path)
 
 
 def _stale_pairs(store: Store, there: Place, shard: Shard, wanted: Wanted) -> set[Pair]:
@@ -170,19 +170,19 @@ def labelled_places(store: Store, wanted: Wanted, search: Search) -> Iterator[Fo
         for entry in store.list(f"{asset}/"):
             if _ROWS.fullmatch(entry.path):
                 try:
-                    yield from _named(store, entry.path, asset, wanted, search.texts)
+                    yield from _places_named_in_file(store, entry.path, asset, wanted, search.texts)
                     search.read.add(entry.path)
                 except GristmillError as error:
                     search.note_skipped("labels", entry.path, error)
 
 
-def _named(
+def _places_named_in_file(
     store: Store, path: str, asset: str, wanted: Wanted, texts: Mapping[str, list[Pair]]
 ) -> Iterator[FoundPlace]:
-    number, name = 0, names_of(asset).get("labels", "")
+    number, name = 0, names_in_asset_address(asset).get("labels", "")
     for block in read_blocks(store, path):
-        for line in rows_of(block):
-            row = _decoded(line)
+        for line in split_rows(block):
+            row = _decode_set_row(line)
             for pair in _pairs_in_labels(row, line, name, wanted, texts):
                 own = row.source if pair == (row.source, row.id) else ""
                 yield FoundPlace(*pair, "labels", asset, "", "", f"{path}: row {number}", by_id_of=own)
@@ -198,7 +198,7 @@ class _RowOfSet(msgspec.Struct):
 _row_of_set = msgspec.json.Decoder(_RowOfSet)
 
 
-def _decoded(line: bytes) -> _RowOfSet:
+def _decode_set_row(line: bytes) -> _RowOfSet:
     try:
         return _row_of_set.decode(line)
     except NOT_DECODED:

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.id_index import hash_of
+from gristmill.lake.ledger.id_index import hash_pair
 from gristmill.lake.store.json_object import NOT_DECODED
 
 REASON = "taken down"
@@ -36,7 +36,7 @@ class Wanted:
 
     def __init__(self, reasons: Mapping[Pair, str]) -> None:
         self.reasons = dict(sorted(reasons.items()))
-        self.digests: dict[Pair, bytes] = {pair: hash_of(pair) for pair in self.reasons}
+        self.digests: dict[Pair, bytes] = {pair: hash_pair(pair) for pair in self.reasons}
         self.by_id: dict[str, list[Pair]] = {}
         for pair in self.reasons:
             self.by_id.setdefault(pair[1], []).append(pair)

@@ -79,7 +79,7 @@ def names_of(given: str, folder: Path) -> Names:
         raise RecipeError(f"{given!r} is the name of another folder of a project; choose another name")
     if package in sys.stdlib_module_names:
         raise RecipeError(f"{given!r} is the name of a module of Python's library, which it would hide; choose another")
-    place = _installed(package, folder)
+    place = _installed_elsewhere(package, folder)
     if place:
         raise RecipeError(f"Python finds a package {package!r} already, at {place}; choose another name")
     if name in read_shelf("sources", Source, (HOME,)):
@@ -87,7 +87,7 @@ def names_of(given: str, folder: Path) -> Names:
     return Names(name, package)
 
 
-def _installed(package: str, folder: Path) -> str:
+def _installed_elsewhere(package: str, folder: Path) -> str:
     """Where a package of this name is installed; empty if it is nowhere but in the project or beside it."""
     try:
         spec = importlib.util.find_spec(package)
@@ -153,12 +153,13 @@ def project_files(names: Names, shelves: Sequence[str], shards: int) -> dict[str
         **tagger_values("prose", 1),
     }
     found = {
-        _target(path, names): fill_template(path.read_text("utf-8"), values) for path in TEMPLATES.rglob(f"*{SUFFIX}")
+        _template_target_path(path, names): fill_template(path.read_text("utf-8"), values)
+        for path in TEMPLATES.rglob(f"*{SUFFIX}")
     }
     return {path: text.encode() for path, text in sorted(found.items())}
 
 
-def _target(template: Path, names: Names) -> str:
+def _template_target_path(template: Path, names: Names) -> str:
     """The path in the project: `dot-` begins a hidden name, and names stand where the template has `_package_`."""
     parts = template.relative_to(TEMPLATES).as_posix().removesuffix(SUFFIX).split("/")
     parts = [f".{part.removeprefix('dot-')}" if part.startswith("dot-") else part for part in parts]

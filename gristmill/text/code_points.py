@@ -30,7 +30,7 @@ _SECOND = np.uint64(0xC4CEB9FE1A85EC53)
 _HALF = np.uint64(33)
 
 
-def mixed(values: Hashes) -> Hashes:
+def mix_hash_bits(values: Hashes) -> Hashes:
     """MurmurHash3's 64-bit finalizer: a bijection in which every input bit affects every output bit.
 
     Args:
@@ -41,7 +41,7 @@ def mixed(values: Hashes) -> Hashes:
 
     Source: A. Appleby, MurmurHash3 (`fmix64`), public domain.
 
-    >>> [hex(value) for value in mixed(np.array([0, 1], np.uint64)).tolist()]
+    >>> [hex(value) for value in mix_hash_bits(np.array([0, 1], np.uint64)).tolist()]
     ['0x0', '0xb456bcfc34c2cb2c']
     """
     values = values ^ (values >> _HALF)
@@ -102,10 +102,10 @@ class CodePoints:
         if joined.isascii() and not wide:
             raw = joined.encode("ascii")
             units: NDArray[Any] = np.frombuffer(raw, np.uint8)
-            kinds = np.frombuffer(raw.translate(_kinds()[:256].tobytes()), np.uint8)
+            kinds = np.frombuffer(raw.translate(_code_point_kinds()[:256].tobytes()), np.uint8)
         else:
             units = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), "<u4")
-            kinds = _kinds().take(units)
+            kinds = _code_point_kinds().take(units)
             if not wide and int(units.max()) < _ASTRAL:
                 units = units.astype("<u2")
             raw = units.tobytes()
@@ -132,29 +132,29 @@ class CodePoints:
         """
         room = _PAD // self.units.itemsize
         lengths = ends - starts
-        hashes = mixed(self._chunks(starts, lengths) + lengths.astype(np.uint64) * _GOLDEN)
+        hashes = mix_hash_bits(self._eight_byte_chunks(starts, lengths) + lengths.astype(np.uint64) * _GOLDEN)
         (longer,) = np.nonzero(lengths > room)
         if longer.size:
-            hashes[longer] ^= self._tails(starts[longer] + room, ends[longer], room)
+            hashes[longer] ^= self._stretch_chunk_sums(starts[longer] + room, ends[longer], room)
         return hashes
 
-    def _tails(self, starts: Numbers, ends: Numbers, room: int) -> Hashes:
+    def _stretch_chunk_sums(self, starts: Numbers, ends: Numbers, room: int) -> Hashes:
         """For stretches of one code point or more: the sum of the mixed chunks, each combined with its number."""
         counts = -((starts - ends) // room)
         firsts = np.cumsum(counts) - counts
         numbers = np.arange(int(counts.sum())) - np.repeat(firsts, counts)
         at = numbers * room
         at += np.repeat(starts, counts)
-        values = self._chunks(at, np.repeat(ends, counts) - at)
+        values = self._eight_byte_chunks(at, np.repeat(ends, counts) - at)
         values += (numbers + 1).astype(np.uint64) * _FIRST
-        sums: Hashes = np.add.reduceat(mixed(values), firsts)
+        sums: Hashes = np.add.reduceat(mix_hash_bits(values), firsts)
         return sums
 
-    def _chunks(self, at: Numbers, lengths: Numbers) -> Hashes:
+    def _eight_byte_chunks(self, at: Numbers, lengths: Numbers) -> Hashes:
         """The eight bytes that begin at each code point; bytes past the length of its stretch are 0."""
         width = self.units.itemsize
         chunks = self.chunks[at * width if width > 1 else at]
-        chunks &= _masks(width).take(np.minimum(lengths, _PAD // width))
+        chunks &= _chunk_masks(width).take(np.minimum(lengths, _PAD // width))
         return chunks
 
 
@@ -179,17 +179,17 @@ def columns(texts: Sequence[str], limit: int) -> Iterator[tuple[list[int], CodeP
     for index, text in enumerate(texts):
         ascii_only = text.isascii()
         if waiting[ascii_only] and sizes[ascii_only] + len(text) > limit:
-            yield _column(texts, waiting, sizes, ascii_only=ascii_only)
+            yield _encode_waiting_texts(texts, waiting, sizes, ascii_only=ascii_only)
         waiting[ascii_only].append(index)
         sizes[ascii_only] += len(text) + 1
         if len(waiting[ascii_only]) == _TEXTS:
-            yield _column(texts, waiting, sizes, ascii_only=ascii_only)
+            yield _encode_waiting_texts(texts, waiting, sizes, ascii_only=ascii_only)
     for ascii_only, indices in waiting.items():
         if indices:
-            yield _column(texts, waiting, sizes, ascii_only=ascii_only)
+            yield _encode_waiting_texts(texts, waiting, sizes, ascii_only=ascii_only)
 
 
-def _column(
+def _encode_waiting_texts(
     texts: Sequence[str], waiting: dict[bool, list[int]], sizes: dict[bool, int], *, ascii_only: bool
 ) -> tuple[list[int], CodePoints]:
     indices, waiting[ascii_only], sizes[ascii_only] = waiting[ascii_only], [], 0
@@ -197,13 +197,13 @@ def _column(
 
 
 @cache
-def _masks(width: int) -> Hashes:
+def _chunk_masks(width: int) -> Hashes:
     """Masks for units of `width` bytes: mask n keeps the first n code points of a chunk."""
     return np.array([(1 << (8 * width * count)) - 1 for count in range(_PAD // width + 1)], np.uint64)
 
 
 @cache
-def _kinds() -> NDArray[np.uint8]:
+def _code_point_kinds() -> NDArray[np.uint8]:
     """The kind of every code point, by the tables of Unicode 14.0 (1.1 MB, computed once in 20 ms)."""
     characters = np.arange(0x110000, dtype=np.uint32).view("U1")
     kinds = np.strings.isspace(characters) * np.uint8(SPACE) | np.strings.isalpha(characters) * np.uint8(LETTER)

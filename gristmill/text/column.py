@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.characters.normalized import normalized
-from gristmill.text.characters.scripts import unspaced
+from gristmill.text.characters.normalized import normalize_column
+from gristmill.text.characters.scripts import is_unspaced_script
 from gristmill.text.code_points import CodePoints, Numbers, columns
 from gristmill.text.lines import Lines
 from gristmill.text.paragraphs import Paragraphs
@@ -30,7 +30,7 @@ class TextColumn:
         points: the texts as code points.
         whole: flags of the whole text: what `unspaced` is for it, if this column has a block of it.
 
-    >>> column = next(columns_of(["to be", "or not"]))
+    >>> column = next(text_columns(["to be", "or not"]))
     >>> column.places, column.words.counts.tolist(), column.lines.counts.tolist()
     ([0, 1], [2, 2], [1, 1])
     >>> column.first_words.tolist()
@@ -73,7 +73,7 @@ class TextColumn:
         Returns:
             Whether each text is in scripts without spaces (T), and in those that UAX #29 has no rules for (T).
         """
-        return unspaced(self.points) if self.whole is None else self.whole
+        return is_unspaced_script(self.points) if self.whole is None else self.whole
 
     @cached_property
     def joined(self) -> str:
@@ -101,10 +101,10 @@ class TextColumn:
     @cached_property
     def normalized(self) -> "TextColumn":
         """The texts without punctuation, in lower case, with marks apart; see `text/characters/normalized.py`."""
-        return TextColumn(self.places, normalized(self.points, self.lines.bounds), self.unspaced)
+        return TextColumn(self.places, normalize_column(self.points, self.lines.bounds), self.unspaced)
 
 
-def columns_of(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:
+def text_columns(texts: Sequence[str], limit: int = CODE_POINTS) -> Iterator[TextColumn]:
     """The columns of texts: ASCII texts have columns of their own. A text is never cut.
 
     Args:

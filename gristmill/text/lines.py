@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gristmill.text.code_points import BREAK, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.code_points import BREAK, CodePoints, Hashes, Numbers, mix_hash_bits
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 
@@ -44,32 +44,32 @@ class Lines(Pieces):
 
     def repeated(self) -> Numbers:
         """The numbers of all lines that occur more than once in their text, ascending (n)."""
-        alike, repeats = self._repeats
+        alike, repeats = self._repeated_candidates
         return alike[repeats.places]
 
-    def copies(self) -> Numbers:
+    def copied_line_numbers(self) -> Numbers:
         r"""The numbers of all lines that occurred before in their text, ascending (n).
 
-        >>> Lines.of(CodePoints.of(["a\nb\na\na", "a"])).copies().tolist()
+        >>> Lines.of(CodePoints.of(["a\nb\na\na", "a"])).copied_line_numbers().tolist()
         [2, 3]
         """
-        alike, repeats = self._repeats
+        alike, repeats = self._repeated_candidates
         again = np.ones(len(repeats.places), np.bool_)
         again[np.searchsorted(repeats.places, repeats.firsts)] = False
         return alike[repeats.places[again]]
 
     @cached_property
-    def _repeats(self) -> tuple[Numbers, Repeats]:
+    def _repeated_candidates(self) -> tuple[Numbers, Repeats]:
         """Lines among which are all that repeat, and the repeats among these."""
         short = np.minimum(self.lengths, _START)
-        keys = self._keys(self.starts, self.starts + short, np.arange(len(self.starts)))
+        keys = self._line_keys(self.starts, self.starts + short, np.arange(len(self.starts)))
         # Most lines differ from all others in their length or first letters, so only the rest is hashed completely.
         alike = Repeats.of(keys).places
-        whole = self._keys(self.starts[alike], self.ends[alike], alike)
+        whole = self._line_keys(self.starts[alike], self.ends[alike], alike)
         return alike, Repeats.of(whole)
 
-    def _keys(self, starts: Numbers, ends: Numbers, lines: Numbers) -> Hashes:
+    def _line_keys(self, starts: Numbers, ends: Numbers, lines: Numbers) -> Hashes:
         keys = self.column.hashes(starts, ends)
         keys += self.lengths[lines].astype(np.uint64) * _LENGTH
         keys += self.texts[lines].astype(np.uint64) * _TEXT
-        return mixed(keys)
+        return mix_hash_bits(keys)

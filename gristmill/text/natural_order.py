@@ -4,16 +4,16 @@ import re
 from collections.abc import Sequence
 
 
-def newest(snapshots: Sequence[str]) -> str:
+def newest_snapshot(snapshots: Sequence[str]) -> str:
     """The last snapshot in natural order.
 
-    >>> newest(["3.9", "3.11"]), newest(["2024-02", "2023-12"])
+    >>> newest_snapshot(["3.9", "3.11"]), newest_snapshot(["2024-02", "2023-12"])
     ('3.11', '2024-02')
     """
-    return max(snapshots, key=natural)
+    return max(snapshots, key=natural_sort_key)
 
 
-def natural(key: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(key: str) -> list[tuple[int, int, str]]:
     """The key that sorts names in natural order.
 
     >>> sorted(["3.11", "3.9"], key=natural)

@@ -28,7 +28,7 @@ def most_common(words: Words, n: int, repeats: Repeats) -> Numbers:
     return (best >> bits) * (words.before[last] - words.before[place])
 
 
-def covered(words: Words, n: int, repeats: Repeats) -> Numbers:
+def repeated_ngram_length(words: Words, n: int, repeats: Repeats) -> Numbers:
     """The length of all words of each text that are in an n-gram which repeats, each word once (T).
 
     Args:

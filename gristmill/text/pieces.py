@@ -58,7 +58,7 @@ class Pieces:
         before[1:] = chosen
         return np.diff(np.cumsum(before, out=before)[self.bounds])  # ten times faster than from truth values
 
-    def between(self, starts: Numbers, ends: Numbers) -> Numbers:
+    def count_in_stretches(self, starts: Numbers, ends: Numbers) -> Numbers:
         """The number of pieces that begin in each stretch of the column (n).
 
         Args:

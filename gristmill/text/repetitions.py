@@ -45,17 +45,22 @@ def repetitions(column: CodePoints, texts: Sequence[str], most: int = MOST) -> l
     waiting: list[list[_Candidate]] = [[] for _ in texts]
     differs = _next_differing(column.units)
     for length in range(1, min(_SHORT, most) + 1):
-        _put(waiting, column, length, *_repeated(column, length))
+        _put_repetition_candidates(waiting, column, length, *_repeated_unit_stretches(column, length))
     for shift in range(_SHORT + 1, most + 2):
-        firsts, ends = _equal(column.units, shift)
+        firsts, ends = _equal_shifted_stretches(column.units, shift)
         for length in (shift, shift - 1):  # the next unit follows, or white space and the next unit
             if _SHORT < length <= most:
                 (long,) = np.nonzero((ends - firsts >= length) & (differs[firsts] < ends))
-                _put(waiting, column, length, firsts[long], ends[long] - length)
-    return [_swept(text, candidates) if candidates else [] for text, candidates in zip(texts, waiting, strict=True)]
+                _put_repetition_candidates(waiting, column, length, firsts[long], ends[long] - length)
+    return [
+        _earliest_repetitions(text, candidates) if candidates else []
+        for text, candidates in zip(texts, waiting, strict=True)
+    ]
 
 
-def _put(waiting: list[list[_Candidate]], column: CodePoints, length: int, firsts: Numbers, lasts: Numbers) -> None:
+def _put_repetition_candidates(
+    waiting: list[list[_Candidate]], column: CodePoints, length: int, firsts: Numbers, lasts: Numbers
+) -> None:
     homes = np.searchsorted(column.bounds, firsts, side="right") - 1
     begins = column.bounds[homes]
     for home, first, last in zip(homes.tolist(), (firsts - begins).tolist(), (lasts - begins).tolist(), strict=True):
@@ -69,7 +74,7 @@ def _next_differing(units: NDArray[Any]) -> Numbers:
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
-def _repeated(column: CodePoints, length: int) -> tuple[Numbers, Numbers]:
+def _repeated_unit_stretches(column: CodePoints, length: int) -> tuple[Numbers, Numbers]:
     """Stretches of begins of units that follow themselves three times, with or without white space before each.
 
     Returns:
@@ -98,7 +103,7 @@ def _unit_again(units: NDArray[Any], length: int, shift: int) -> NDArray[np.bool
     return again[: len(units)]
 
 
-def _equal(units: NDArray[Any], shift: int) -> tuple[Numbers, Numbers]:
+def _equal_shifted_stretches(units: NDArray[Any], shift: int) -> tuple[Numbers, Numbers]:
     """Stretches without a line feed, of `shift - 1` code points or more, that stand `shift` later again.
 
     Returns:
@@ -111,7 +116,7 @@ def _equal(units: NDArray[Any], shift: int) -> tuple[Numbers, Numbers]:
     return edges[long] + 1, edges[long + 1]
 
 
-def _swept(text: str, waiting: list[_Candidate]) -> list[Repetition]:
+def _earliest_repetitions(text: str, waiting: list[_Candidate]) -> list[Repetition]:
     """The repetitions of a text among the candidates: the earliest first, and there the shortest unit."""
     found: list[Repetition] = []
     heapify(waiting)
@@ -124,7 +129,7 @@ def _swept(text: str, waiting: list[_Candidate]) -> list[Repetition]:
         elif begin > first:
             heapreplace(waiting, (begin, length, last))
         else:
-            end = _end(text, text[begin : begin + length], begin + length)
+            end = _repetition_end(text, text[begin : begin + length], begin + length)
             if end < 0:
                 heapreplace(waiting, (begin + 1, length, last))
             else:
@@ -133,7 +138,7 @@ def _swept(text: str, waiting: list[_Candidate]) -> list[Repetition]:
     return found
 
 
-def _end(text: str, unit: str, at: int, times: int = 0) -> int:
+def _repetition_end(text: str, unit: str, at: int, times: int = 0) -> int:
     """Where the repetition of a unit ends, of which `times` further units are before `at`; -1 if they are too few.
 
     As in a regular expression, white space is taken before a unit if this leads to enough units.
@@ -145,7 +150,7 @@ def _end(text: str, unit: str, at: int, times: int = 0) -> int:
         if not spaced and not close:
             return at if times >= _TIMES else -1
         if spaced and close and times < _TIMES:
-            end = _end(text, unit, at + 1 + length, times + 1)
+            end = _repetition_end(text, unit, at + 1 + length, times + 1)
             if end >= 0:
                 return end
             spaced = False

@@ -9,7 +9,7 @@ _DOUBT = 1e-13  # relative; hundreds of times the error of a product of two doub
 _HUGE = 1e15  # a product of this size may not be exact any more
 
 
-def rounded(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+def round_like_python(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
     """The values as `round(value, digits)` gives them, digit for digit; `np.round` differs near a half.
 
     Args:
@@ -19,7 +19,7 @@ def rounded(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
     Returns:
         Shape (n,).
 
-    >>> rounded(np.array([0.285, 1 / 3]), 2).tolist()
+    >>> round_like_python(np.array([0.285, 1 / 3]), 2).tolist()
     [0.28, 0.33]
     """
     with np.errstate(over="ignore", invalid="ignore"):

@@ -12,25 +12,25 @@ STRETCH = 2**20
 """Characters, or tokens, of a huge text that are processed together."""
 
 
-def sizes_of(texts: Sequence[str]) -> ByteSizes:
+def utf8_sizes(texts: Sequence[str]) -> ByteSizes:
     """The size of each text in bytes of UTF-8, shape (texts,).
 
     Raises:
         UnicodeEncodeError: a text has a lone surrogate.
 
-    >>> sizes_of(["mill", "Mühle", ""]).tolist()
+    >>> utf8_sizes(["mill", "Mühle", ""]).tolist()
     [4, 6, 0]
     """
-    return np.fromiter(map(size_of, texts), np.int64, len(texts))
+    return np.fromiter(map(utf8_size, texts), np.int64, len(texts))
 
 
-def size_of(text: str) -> int:
+def utf8_size(text: str) -> int:
     """The size of a text in bytes of UTF-8. A huge text is encoded in pieces, to save memory.
 
     Raises:
         UnicodeEncodeError: the text has a lone surrogate.
 
-    >>> size_of("Mühle")
+    >>> utf8_size("Mühle")
     6
     """
     if text.isascii():

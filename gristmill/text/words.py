@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.characters.sets import sums
-from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.characters.sets import running_sums
+from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mix_hash_bits
 from gristmill.text.pieces import Pieces
 from gristmill.text.repeats import Repeats
 from gristmill.text.shared import shared
@@ -53,7 +53,7 @@ class Words(Pieces):
     @shared
     def before(self) -> Numbers:
         """The number of code points of all words before each word, and of all words together at last (W + 1)."""
-        return sums(self.lengths)
+        return running_sums(self.lengths)
 
     @shared
     def sizes(self) -> Numbers:
@@ -104,17 +104,19 @@ class Words(Pieces):
         pairs[:-1] += self.hashes[1:]
         pairs += self.texts.astype(np.uint64) * _TEXT
         last = self.bounds[1:][self.counts > 0] - 1
-        pairs[last] = mixed(last.astype(np.uint64) * _ALONE)  # no pair starts at a last word: it gets a unique key
+        pairs[last] = mix_hash_bits(
+            last.astype(np.uint64) * _ALONE
+        )  # no pair starts at a last word: it gets a unique key
         repeats = Repeats.of(pairs)
         yield 2, repeats
         for n in range(3, most + 1):
             (near,) = np.nonzero(np.diff(repeats.places) == 1)
-            repeats = _longer(repeats, near)
+            repeats = _extend_repeated_ngrams(repeats, near)
             yield n, repeats
 
     def windows(self, n: int) -> Numbers:
         """The total length of all n-grams of each text, in code points without white space; 0 if it has none (T)."""
-        twice = sums(self.before)
+        twice = running_sums(self.before)
         first, last = self.bounds[:-1], self.bounds[1:]
         some = self.counts >= n
         cut = np.where(some, n, 0)
@@ -122,7 +124,7 @@ class Words(Pieces):
         return np.where(some, totals, 0)
 
 
-def _longer(repeats: Repeats, near: Numbers) -> Repeats:
+def _extend_repeated_ngrams(repeats: Repeats, near: Numbers) -> Repeats:
     """The repeated (n + 1)-grams among those that start at `repeats.places[near]`."""
     width = int(repeats.counts.size).bit_length()
     # The pair of groups occupies the highest bits, because `Repeats` is fastest if these differ.

@@ -9,15 +9,15 @@ from typing import Any
 
 from gristmill.errors import DataError, shorten
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_of
+from gristmill.lake.asset_kinds import ATTRIBUTES, kind_of, names_in_asset_address
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
-from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.selection import Selection, read_selection
 from gristmill.recipes.sql.rule_tree import named_columns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.row_filter import RowFilter
-from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
+from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, read_located_row
 
 
 class _OneRow:
@@ -50,16 +50,16 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow,
     name = document.shard.name
     if name not in selected.shards:
         return f"has no shard {name}: it is due to be rebuilt"
-    sets = dict(_sets(selected))
+    sets = dict(_read_attribute_sets(selected))
     if not all(selected.has_read(upstream, name) for upstream in (documents, *sets.values())):
         return REMADE
     with read_free_form(selected.place.ledger):
-        selection = selection_of(selected.head.recipe.parameters)
+        selection = read_selection(selected.head.recipe.parameters)
     blocklists = [read_blocklist(selected.store, blocklist) for blocklist in selection.blocklists]
     transforms = transforms_named(selection.transforms, packages)
     row_filter = RowFilter(selected.store, documents.place, selection, blocklists, transforms)
-    feeds = {key: _OneRow(row_of(attributes, name, document.row)) for key, attributes in sets.items()}
-    block = row_filter.decide(document.line + b"\n", feeds, document.path, document.row, {})
+    feeds = {key: _OneRow(read_located_row(attributes, name, document.row)) for key, attributes in sets.items()}
+    block = row_filter.decide_block_rows(document.line + b"\n", feeds, document.path, document.row, {})
     decision = int(block.decisions[0])
     if not decision:
         return "the rules keep it now: a blocklist has changed since, or the lake is damaged (verify it)"
@@ -67,7 +67,7 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow,
     return _in_words(block.reasons[decision - 1], document, selection, blocklists, values)
 
 
-def _sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
+def _read_attribute_sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
     """(name, partition) of each attribute set that a selection read."""
     for upstream in selected.head.inputs:
         if kind_of(upstream.asset) is ATTRIBUTES:
@@ -75,7 +75,7 @@ def _sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
             attributes = find_partition(selected.store, partition)
             if attributes is None:
                 raise DataError(f"{partition.asset}: snapshot {partition.snapshot} no longer exists; make it")
-            yield names_of(upstream.asset)["set"], attributes
+            yield names_in_asset_address(upstream.asset)["set"], attributes
 
 
 def _in_words(

@@ -3,15 +3,15 @@
 import msgspec
 
 from gristmill.lake.address import Place, export_index, part_at
-from gristmill.lake.asset_kinds import EXPORT, names_of
+from gristmill.lake.asset_kinds import EXPORT, names_in_asset_address
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import format_of_parameters
 from gristmill.recipes.export_formats.codec import Release
-from gristmill.recipes.export_formats.formats import codec_of
+from gristmill.recipes.export_formats.formats import codec_of_format
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.export.release import read_release
 
@@ -51,9 +51,9 @@ class PartPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     release: str = ""
 
 
-def folder_of(partition: Place, row: Shard) -> str:
+def part_folder(partition: Place, row: Shard) -> str:
     """The folder of a part; or the path of the shard, if the asset has no parts."""
-    path = min(path for path, _, _ in objects_of(row, partition))
+    path = min(path for path, _, _ in objects_of_row(row, partition))
     part = part_at(path)
     return part[1] if part else path
 
@@ -71,19 +71,19 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
     Raises:
         DataError: the part's record is wrong, or the release of the index.
     """
-    bare = PartPlace(partition.asset, folder_of(partition, part), why)
+    bare = PartPlace(partition.asset, part_folder(partition, part), why)
     if partition.kind is not EXPORT or row < 0 or why:
         return bare
-    record, head = ExportedPart.of_row(part, partition.table), read_head(store, partition)
+    record, head = ExportedPart.decode_from_row(part, partition.table), read_head(store, partition)
     found = record.line(row)
     if found is None or head is None:
         return bare
     path, line = record.folder + found[0], found[1]
-    names = names_of(partition.asset)
+    names = names_in_asset_address(partition.asset)
     release = read_release(store, export_index(names["mix"], names["export"]))
     lines = ((path, line + 1), *(_in_release(release, path, line) if release else ()))
     with read_free_form(partition.ledger):
-        codec = codec_of(format_of_parameters(head.recipe.parameters["format"]))
+        codec = codec_of_format(format_of_parameters(head.recipe.parameters["format"]))
     samples = [(file, codec.sample(file, number - 1, store.stream)) for file, number in lines]
     named = release.folder if release and any(file.path == path for file in release.named) else ""
     return msgspec.structs.replace(

@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import raw_folder
-from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from gristmill.lake.asset_kinds import RAW, kind_of, names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.model import Input
@@ -21,7 +21,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
-from gristmill.lake.rows.shard_file import PACKINGS, suffix
+from gristmill.lake.rows.shard_file import PACKINGS, lower_suffix
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.raw_path import has_digest, raw_path
 from gristmill.raw_data.roots import open_raw
@@ -29,7 +29,7 @@ from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, 
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import convert_with_spans
-from gristmill.stages.conversion.parts import part_of
+from gristmill.stages.conversion.parts import recorded_part_edges
 from gristmill.stages.conversion.quarantine import quarantined_row
 from gristmill.tracing.rows import LocatedRow, Partition
 
@@ -100,18 +100,20 @@ def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPla
         here = (row.row, row.row + 1)
         return RawPlace(inputs[0].asset, row.shard.at, row.shard.sha256, row.path, here, "rows", why=ADOPTED)
     packed = IdIndex(documents.store, documents.place, row.shard).raw_spans()
-    finder = _Finder(documents, shelves, names_of(inputs[0].asset)["source"])
+    finder = _Finder(documents, shelves, names_in_asset_address(inputs[0].asset)["source"])
     if not packed:
         return finder.by_conversion(inputs, row)
     index = documents.place.index(row.shard.name)
     number, raw_span = find_raw_span(packed, row.row, index)
-    part = part_of(row.shard, documents.place.table)
+    part = recorded_part_edges(row.shard, documents.place.table)
     if part is None:
-        return finder.placed(inputs[number], raw_span)
-    return _within(part, finder.placed(msgspec.structs.replace(inputs[number], shard=part.object), raw_span))
+        return finder.find_raw_place(inputs[number], raw_span)
+    return _place_within_part(
+        part, finder.find_raw_place(msgspec.structs.replace(inputs[number], shard=part.object), raw_span)
+    )
 
 
-def _within(part: PartEdges, found: RawPlace) -> RawPlace:
+def _place_within_part(part: PartEdges, found: RawPlace) -> RawPlace:
     """A place in an object as the place in the part that was read of it."""
     if found.counted_in == "unpacked object" and part.first is not None:
         found = msgspec.structs.replace(found, counted_in="unpacked part", begins=part.first.unit)
@@ -137,10 +139,10 @@ def left_out_again(
         RecipeError: no recipe reads it.
         StoreError: the object is being replaced, or the lake does not answer.
     """
-    finder = _Finder(documents, shelves, names_of(read.asset)["source"])
-    for row, raw_span in finder.again(read):
+    finder = _Finder(documents, shelves, names_in_asset_address(read.asset)["source"])
+    for row, raw_span in finder.convert_again(read):
         if isinstance(row, LeftOut):
-            yield row, finder.placed(read, raw_span) if (row.source, row.id) in wanted else None
+            yield row, finder.find_raw_place(read, raw_span) if (row.source, row.id) in wanted else None
 
 
 def refused_again(documents: Partition, read: Input, shelves: Shelves) -> Iterator[tuple[QuarantinedRow, RawPlace]]:
@@ -158,12 +160,12 @@ def refused_again(documents: Partition, read: Input, shelves: Shelves) -> Iterat
         RecipeError: no recipe reads it.
         StoreError: the object is being replaced, or the lake does not answer.
     """
-    finder = _Finder(documents, shelves, names_of(read.asset)["source"])
-    for row, told in finder.again(read):
+    finder = _Finder(documents, shelves, names_in_asset_address(read.asset)["source"])
+    for row, told in finder.convert_again(read):
         if isinstance(row, Refused):
             end = None if row.offset is None else row.offset + (row.size or len(row.raw))
             raw_span = told or (None if end is None else RawSpan(row.offset or 0, end, row.member))
-            yield quarantined_row(row, read.shard, raw_span), finder.placed(read, raw_span)
+            yield quarantined_row(row, read.shard, raw_span), finder.find_raw_place(read, raw_span)
 
 
 class _Object(NamedTuple):
@@ -185,12 +187,12 @@ class _Finder:
         self._shelves = shelves
 
     @cached_property
-    def _stamps(self) -> Mapping[str, RawVersion]:
+    def _raw_versions(self) -> Mapping[str, RawVersion]:
         return raw_stamps(self._store, self._place)
 
-    def placed(self, read: Input, raw_span: RawSpan | None) -> RawPlace:
+    def find_raw_place(self, read: Input, raw_span: RawSpan | None) -> RawPlace:
         """The result for a raw object and the span in it."""
-        raw = self._object(read)
+        raw = self._open_raw_object(read)
         why = "; ".join(filter(None, (raw.why or self._other_bytes(raw, read), "" if raw_span else UNKNOWN_ORIGIN)))
         if raw_span is None:
             return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
@@ -201,7 +203,7 @@ class _Finder:
     def _other_bytes(self, raw: _Object, read: Input) -> str:
         """Tells that an object is not the one that was read. It is hashed if it has another stamp."""
         if raw.path not in self._other:
-            version, entry = self._stamps.get(read.shard), raw.store.head(raw.path)
+            version, entry = self._raw_versions.get(read.shard), raw.store.head(raw.path)
             self._other[raw.path] = not (
                 version is None
                 or entry is None
@@ -210,13 +212,13 @@ class _Finder:
             )
         return OTHER_BYTES if self._other[raw.path] else ""
 
-    def _object(self, read: Input) -> _Object:
+    def _open_raw_object(self, read: Input) -> _Object:
         path = raw_path(self._store, read.asset, self._snapshot, read.shard, read.content)
         if path is not None:
             return _Object(self._store, path, path)
         missing = f"the object is not under {raw_folder(self._source)}"
         try:
-            recipe = self._recipe()
+            recipe = self._source_recipe()
         except RecipeError:
             return _Object(self._store, "", "", f"{missing}, and no recipe in --shelves names another place")
         if recipe.raw is None:
@@ -230,17 +232,17 @@ class _Finder:
             return _Object(store, "", "", f"the object is not in {store.url}, where `raw=` leads now")
         return _Object(store, path, f"{store.url}/{path}")
 
-    def _recipe(self) -> Source:
+    def _source_recipe(self) -> Source:
         return find_recipe("sources", Source, self._shelves.packages, self._source)
 
-    def again(self, read: Input) -> Iterator[tuple[Converted, RawSpan | None]]:
+    def convert_again(self, read: Input) -> Iterator[tuple[Converted, RawSpan | None]]:
         """The rows that a raw object gives today, each with its span.
 
         Raises:
             DataError: the object is gone, or the converter fails.
             RecipeError: no recipe reads it.
         """
-        recipe, listed = self._recipe(), self._object(read)
+        recipe, listed = self._source_recipe(), self._open_raw_object(read)
         entry = listed.store.head(listed.path) if listed.path else None
         if entry is None:
             raise DataError(f"{read.asset}/{self._snapshot}/{read.shard}: {listed.why or 'there is no such object'}")
@@ -251,15 +253,15 @@ class _Finder:
         """Converts raw objects again, until one gives the row."""
         asset, old = inputs[0].asset, "v0 was made before raw spans were recorded"
         try:
-            self._recipe()
+            self._source_recipe()
         except RecipeError as error:
             return RawPlace(asset, why=f"{old}, and {error}")
         for read in inputs:
-            if not self._object(read).path:
+            if not self._open_raw_object(read).path:
                 continue
-            for row, raw_span in self.again(read):
-                if _gives(row, located):
-                    return self.placed(read, raw_span)
+            for row, raw_span in self.convert_again(read):
+                if _is_same_row(row, located):
+                    return self.find_raw_place(read, raw_span)
         return RawPlace(asset, why=f"{old}, and no raw object gives this row any longer: convert again")
 
 
@@ -268,13 +270,13 @@ def _counted_in(name: str, raw_span: RawSpan) -> str:
         return "rows"
     if raw_span.member:
         return "member"
-    return "unpacked object" if suffix(name) in PACKINGS else "object"
+    return "unpacked object" if lower_suffix(name) in PACKINGS else "object"
 
 
 _encoder = msgspec.json.Encoder()
 
 
-def _gives(row: Converted, located: LocatedRow) -> bool:
+def _is_same_row(row: Converted, located: LocatedRow) -> bool:
     """Whether a converter's result is the same row as in v0."""
     if isinstance(row, Copied):
         return row.line == located.line

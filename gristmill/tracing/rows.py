@@ -14,15 +14,15 @@ import numpy as np
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger
-from gristmill.lake.ledger.id_index import IdIndex, hash_of
+from gristmill.lake.ledger.id_index import IdIndex, hash_pair
 from gristmill.lake.ledger.id_search import find_sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.rows.batches import IdPair
-from gristmill.lake.rows.shard_file import member_of
+from gristmill.lake.rows.shard_file import find_gzip_member
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference, first_differences
@@ -88,7 +88,7 @@ class Partition:
     @property
     def parent(self) -> Upstream | None:
         """The documents that it was selected from or that it annotates; None if there are none."""
-        return parent_of(self.head)
+        return parent_version(self.head)
 
     def has_read(self, upstream: "Partition", name: str) -> bool:
         """Whether a shard was made from the current version of the upstream shard of the same name."""
@@ -98,7 +98,7 @@ class Partition:
         return any(i.asset == upstream.place.asset and i.content == content for i in self.shards[name].inputs)
 
 
-def parent_of(head: Ledger) -> Upstream | None:
+def parent_version(head: Ledger) -> Upstream | None:
     """The dataset version that a partition was made from, or None."""
     return next((upstream for upstream in head.inputs if kind_of(upstream.asset) is DOCUMENTS), None)
 
@@ -145,7 +145,7 @@ class LocatedRow:
             raise DataError(f"{self.path}: row {self.row}: {error}; make its shard again") from error
 
 
-def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
+def read_located_row(partition: Partition, name: str, number: int) -> LocatedRow:
     """Reads one row.
 
     Args:
@@ -161,14 +161,14 @@ def row_of(partition: Partition, name: str, number: int) -> LocatedRow:
     """
     shard = partition.shards[name]
     file = shard_file(partition.store, partition.place, shard)
-    start, end, _ = member_of(shard.members, shard.bytes, number)
+    start, end, _ = find_gzip_member(shard.members, shard.bytes, number)
     if file.has_small_members(number):
         key = (file.path, shard.sha256, start)
         first, rows = partition.read_once("member", key, lambda: file.rows_around(number))
     else:
         first, rows = file.rows_around(number)
     if not 0 <= number - first < len(rows):
-        raise _replaced(file.path, number)
+        raise _replaced_object_error(file.path, number)
     return LocatedRow(shard, file.path, number, (start, end), rows[number - first])
 
 
@@ -185,8 +185,8 @@ def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
     if name not in partition.shards:
         return None
     index = IdIndex(partition.store, partition.place, partition.shards[name])
-    position = index.place_of(hash_of(pair))
-    return None if position is None else _at(partition, index, name, position, pair)
+    position = index.find_position(hash_pair(pair))
+    return None if position is None else _located_row(partition, index, name, position, pair)
 
 
 def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
@@ -195,31 +195,31 @@ def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
     Returns:
         The row, as from `locate_in`.
     """
-    digest = hash_of(pair)
+    digest = hash_pair(pair)
     names = list(partition.shards)
     step = -(-len(names) // _GROUPS) or 1
     groups = [names[start : start + step] for start in range(0, len(names), step)]
 
     def search(group: Sequence[str]) -> list[tuple[str, IdIndex, int]]:
         indexes = ((name, IdIndex(partition.store, partition.place, partition.shards[name])) for name in group)
-        positions = ((name, index, index.place_of(digest)) for name, index in indexes)
+        positions = ((name, index, index.find_position(digest)) for name, index in indexes)
         return [(name, index, position) for name, index, position in positions if position is not None]
 
     with thread_pool(AT_ONCE) as pool:
         for hits in pool.map(search, groups):
             for name, index, position in hits:
-                return _at(partition, index, name, position, pair)
+                return _located_row(partition, index, name, position, pair)
     return None
 
 
-def _at(partition: Partition, index: IdIndex, name: str, position: int, pair: Pair) -> LocatedRow:
+def _located_row(partition: Partition, index: IdIndex, name: str, position: int, pair: Pair) -> LocatedRow:
     row = index.row_at(position)
     if row is None:  # an index of Gristmill 0.1 has hashes only, so the whole shard is searched
-        high = np.frombuffer(hash_of(pair)[:8], ">u8").astype(np.uint64)
+        high = np.frombuffer(hash_pair(pair)[:8], ">u8").astype(np.uint64)
         candidates = find_sightings(partition.store, partition.place, partition.shards[name], high)
         row = next((sighting.row for sighting in candidates if sighting.pair == pair), None)
     if row is None:
-        raise _replaced(partition.place.shard(name), position)
+        raise _replaced_object_error(partition.place.shard(name), position)
     return row_with(partition, name, row, pair)
 
 
@@ -239,14 +239,14 @@ def row_with(partition: Partition, name: str, number: int, pair: Pair) -> Locate
         StoreError: the row is another document's, or is gone: the shard was made again since.
     """
     if name not in partition.shards:
-        raise _replaced(partition.place.shard(name), number)
-    located = row_of(partition, name, number)
+        raise _replaced_object_error(partition.place.shard(name), number)
+    located = read_located_row(partition, name, number)
     if located.pair != pair:
-        raise _replaced(located.path, number)
+        raise _replaced_object_error(located.path, number)
     return located
 
 
-def _replaced(path: str, row: int) -> StoreError:
+def _replaced_object_error(path: str, row: int) -> StoreError:
     return StoreError(
         f"{path}: row {row} is not the row that the shard's index names: the shard is being rebuilt; try again, or"
         " verify it"
@@ -260,7 +260,7 @@ def other_sources(searched: Sequence[Partition], source: str) -> str:
         searched: partitions without the document.
         source: name that was given.
     """
-    named = [each for each in searched if names_of(each.place.asset)["source"] == source]
+    named = [each for each in searched if names_in_asset_address(each.place.asset)["source"] == source]
     found: dict[str, None] = {}
     for version in named or searched:
         shard = next((shard for shard in version.shards.values() if shard.rows), None)

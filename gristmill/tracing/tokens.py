@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.bitmap import unpack_bits
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import (
@@ -31,7 +31,7 @@ from gristmill.stages.token_cache.part import (
     row_with_shard,
 )
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, open_split
-from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, row_of
+from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, read_located_row
 
 NOT_YET = "not in the cache's index: make the index (a source that replaces snapshots has only the newest there)"
 NO_ROW = "dropped when it was tokenized: its row had an error, and the stream's format drops such rows"
@@ -69,7 +69,7 @@ class TracedShard:
     old: PartShard
     splits: NDArray[np.int8]
 
-    def row_of(self, document: int) -> tuple[str, int] | None:
+    def split_and_row(self, document: int) -> tuple[str, int] | None:
         """The split of a document and its row in the part; None if it has no row."""
         number = int(self.splits[document])
         if number < 0:
@@ -101,25 +101,25 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     row = row_with_shard(cache.shards.values(), name)
     if row is None:
         return TokenPlace(asset, why=f"has no shard {name}: it is due to be rebuilt")
-    part = PartRecord.of_row(row, cache.place.table)
+    part = PartRecord.decode_from_row(row, cache.place.table)
     if part.shards[name].content != document.shard.identity:
         return TokenPlace(asset, why=REMADE)
     key = (row.name, name, document.shard.content)
     traced = cache.read_once("splits", key, lambda: traced_shard(cache, mix, part.shards[name], document.shard))
-    position = traced.row_of(document.row)
-    return TokenPlace(asset, why=NO_ROW) if position is None else _placed(cache, part, *position)
+    position = traced.split_and_row(document.row)
+    return TokenPlace(asset, why=NO_ROW) if position is None else _token_place(cache, part, *position)
 
 
-def _placed(cache: Partition, part: PartRecord, split: str, row: int) -> TokenPlace:
+def _token_place(cache: Partition, part: PartRecord, split: str, row: int) -> TokenPlace:
     folder, asset = part.folders[split], cache.place.asset
     top = f"{asset}/{split}"
     if cache.store.head(f"{top}/{LEDGER_NAME}") is None:
         return TokenPlace(asset, split, folder, row, why=NOT_YET)
     stream = cache.read_once(f"stream of {split}", split, lambda: open_split(cache.store, asset, split, verified=False))
-    first = stream.first_row_of(folder.removeprefix(f"{top}/").rstrip("/"))
+    first = stream.first_row_of_part(folder.removeprefix(f"{top}/").rstrip("/"))
     if first is None:
         return TokenPlace(asset, split, folder, row, why=NOT_YET)
-    start, end = stream.bounds(stream.fields[0], first + row, first + row + 1).tolist()
+    start, end = stream.row_bounds(stream.fields[0], first + row, first + row + 1).tolist()
     return TokenPlace(asset, split, folder, row, (start, end))
 
 
@@ -142,7 +142,7 @@ class TokenOwner:
     end: int
 
 
-def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
+def owner_of_token(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     """Finds the document of a token.
 
     Args:
@@ -162,11 +162,11 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
     if not 0 <= offset < count:
         end = f"the last one is {count - 1:,}" if count else "the stream has no tokens"
         raise DataError(f"{stream.path}: there is no token {offset:,}: {end}")
-    row = stream.row_of(stream.fields[0], offset)
-    path, number = stream.part_of(row)
+    row = stream.row_of_element(stream.fields[0], offset)
+    path, number = stream.part_of_row(row)
     cache, part = _named_part(store, asset, split, path)
-    name = next((n for n, old in part.shards.items() if _holds(old, split, number)), None)
-    names = names_of(asset)
+    name = next((n for n, old in part.shards.items() if _contains_row(old, split, number)), None)
+    names = names_in_asset_address(asset)
     documents = mix_asset(names["mix"], names["stream"])
     mix = find_partition(store, place(documents, cache.place.snapshot))
     if name is None or mix is None or name not in mix.shards:
@@ -177,13 +177,13 @@ def owner_of(store: Store, asset: str, split: str, offset: int) -> TokenOwner:
             f"{asset} ({cache.place.snapshot}): shard {name} was tokenized from another version of it:"
             f" {mix.place.asset} was rebuilt since; make the cache"
         )
-    document = row_of(mix, name, traced_shard(cache, mix, old, shard).document_at(split, number))
-    start, end = stream.bounds(stream.fields[0], row, row + 1).tolist()
+    document = read_located_row(mix, name, traced_shard(cache, mix, old, shard).document_at(split, number))
+    start, end = stream.row_bounds(stream.fields[0], row, row + 1).tolist()
     position = TokenPlace(asset, split, part.folders[split], number, (start, end))
     return TokenOwner(mix, document, position, start, end)
 
 
-def _holds(old: PartShard, split: str, row: int) -> bool:
+def _contains_row(old: PartShard, split: str, row: int) -> bool:
     first, rows, _, _ = old.ranges.get(split, (0, 0, 0, 0))
     return first <= row < first + rows
 
@@ -193,7 +193,7 @@ def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partit
     cache = find_partition(store, place(asset, path.partition("/")[0]))
     row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
     if cache and row:
-        return cache, PartRecord.of_row(row, cache.place.table)
+        return cache, PartRecord.decode_from_row(row, cache.place.table)
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
@@ -216,7 +216,7 @@ def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard)
     if old.held:
         splits[unpack_bits(old.held, shard.rows)] = 1
     elif share:
-        splits[_drawn(mix, shard, share, seed)] = 1
+        splits[_drawn_flags(mix, shard, share, seed)] = 1
     splits[list(old.dropped)] = -1
     documents = {split: int(np.count_nonzero(splits == number)) for number, split in enumerate(SPLITS)}
     recorded = {split: old.ranges[split][1] if split in old.ranges else 0 for split in SPLITS}
@@ -228,11 +228,11 @@ def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard)
     return TracedShard(old, splits)
 
 
-def _drawn(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
+def _drawn_flags(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
     """For each document, whether the draw by the hash of (source, id) holds it out for validation."""
     flags: list[bool] = []
     for _, rows in shard_file(mix.store, mix.place, shard).rows(IdPair):
-        flags += [fraction(row.pair, seed) < share for row in rows]
+        flags += [draw_fraction(row.pair, seed) < share for row in rows]
     return np.array(flags, np.bool_)
 
 
@@ -276,9 +276,9 @@ def first_tokens(store: Store, mix: str, tokenizer: str, stream: str, count: int
     field = next(iter(tokens.fields), "")
     offset, end = 0, min(count, tokens.count(field) if field else 0)
     while offset < end:
-        owner = owner_of(store, asset, split, offset)
+        owner = owner_of_token(store, asset, split, offset)
         stop = min(owner.end, end)
-        ids: list[int] = tokens.elements(field, offset, stop).tolist()
+        ids: list[int] = tokens.read_elements(field, offset, stop).tolist()
         part = owner.place.part.removeprefix(f"{asset}/{split}/").rstrip("/")
         yield TracedTokens(
             offset, tuple(ids), *owner.found.pair, owner.found.shard.name, owner.mix.place.snapshot, part

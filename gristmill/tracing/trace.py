@@ -19,8 +19,8 @@ from gristmill.lake.asset_kinds import (
     RAW,
     TOKEN_CACHE,
     kind_of,
-    names_of,
-    rank_of,
+    names_in_asset_address,
+    report_rank,
 )
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Input, Ledger, Upstream
@@ -39,11 +39,11 @@ from gristmill.tracing.rows import (
     locate_in,
     locate_row,
     other_sources,
-    parent_of,
-    row_of,
+    parent_version,
+    read_located_row,
     text_changes,
 )
-from gristmill.tracing.tokens import TokenPlace, owner_of, token_place
+from gristmill.tracing.tokens import TokenPlace, owner_of_token, token_place
 
 
 class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -125,7 +125,7 @@ def document_trace(
         DataError: the rows found contradict each other.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    sources = [names_of(asset)["source"] for asset in list_assets(store, RAW)]
+    sources = [names_in_asset_address(asset)["source"] for asset in list_assets(store, RAW)]
     first = [name for name in sources if name == source]
     searched: list[Partition] = []
     for group in (first, [name for name in sources if name != source]):
@@ -154,12 +154,12 @@ _NAMED = 8
 
 def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:
     """The document of a token, with all its positions. Arguments and errors: see owner_of and document_trace."""
-    owner = owner_of(store, asset, split, offset)
+    owner = owner_of_token(store, asset, split, offset)
     documents = owner.mix.parent
     if documents is None:
         raise DataError(f"{owner.mix.place.ledger}: does not name the documents it was selected from; make it again")
     pair, name = owner.found.pair, owner.found.shard.name
-    source = names_of(documents.asset)["source"]
+    source = names_in_asset_address(documents.asset)["source"]
     for version in _first_versions(store, source, owner.mix.place.snapshot):
         located = locate_in(version, name, pair)
         if located is not None:
@@ -171,21 +171,21 @@ def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shel
     )
 
 
-def _snapshots(store: Store, asset: str) -> Iterator[str]:
+def _snapshot_folders(store: Store, asset: str) -> Iterator[str]:
     """The folders directly below an asset, by name."""
     return (folder.removeprefix(f"{asset}/").rstrip("/") for folder in store.folders(f"{asset}/"))
 
 
-def _versions(store: Store, source: str) -> list[str]:
+def _document_versions(store: Store, source: str) -> list[str]:
     """The addresses of a source's documents, the oldest version first."""
-    return sorted(list_assets(store, DOCUMENTS, source=source), key=rank_of)
+    return sorted(list_assets(store, DOCUMENTS, source=source), key=report_rank)
 
 
 def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Partition]:
     """The first finished version of each snapshot. It has every document that a later version has."""
     seen: set[str] = set()
-    for asset in _versions(store, source):
-        for key in [snapshot] if snapshot else list(_snapshots(store, asset)):
+    for asset in _document_versions(store, source):
+        for key in [snapshot] if snapshot else list(_snapshot_folders(store, asset)):
             version = None if key in seen else find_partition(store, place(asset, key))
             if version is not None:
                 seen.add(key)
@@ -195,21 +195,21 @@ def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Partit
 def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> DocumentTrace:
     """All positions of a document that was found in a partition, the first version of its snapshot."""
     store, snapshot, pair = partition.store, partition.place.snapshot, located.pair
-    first = names_of(partition.place.asset)
+    first = names_in_asset_address(partition.place.asset)
     down = _Downstream(partition, located, shelves.packages)
-    versions = _versions(store, first["source"])
+    versions = _document_versions(store, first["source"])
     for version in versions:
-        if rank_of(version) > rank_of(partition.place.asset):
+        if report_rank(version) > report_rank(partition.place.asset):
             down.select(version)
     for version in versions:
-        for asset in list_assets(store, ATTRIBUTES, **names_of(version)):
-            down.attribute(version, asset)
-    for stream in _streams(store, first["source"], snapshot):
+        for asset in list_assets(store, ATTRIBUTES, **names_in_asset_address(version)):
+            down.add_attribute_row(version, asset)
+    for stream in _streams_of_source(store, first["source"], snapshot):
         down.select(stream)
-        for asset in list_assets(store, TOKEN_CACHE, **names_of(stream)):
+        for asset in list_assets(store, TOKEN_CACHE, **names_in_asset_address(stream)):
             down.token_cache(stream, asset)
     for kind in OTHERS:
-        down.parts += _parts(store, list_assets(store, kind), down, snapshot)
+        down.parts += _parts_from_shard(store, list_assets(store, kind), down, snapshot)
     return DocumentTrace(
         *pair,
         snapshot,
@@ -223,17 +223,17 @@ def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> 
     )
 
 
-def _streams(store: Store, source: str, snapshot: str) -> list[str]:
+def _streams_of_source(store: Store, source: str, snapshot: str) -> list[str]:
     """The streams that were selected from a source's documents, according to the heads of their ledgers."""
     streams = []
-    for asset, head in _heads(store, list_assets(store, MIX), snapshot):
-        upstream = parent_of(head)
-        if upstream is not None and names_of(upstream.asset)["source"] == source:
+    for asset, head in _finished_heads(store, list_assets(store, MIX), snapshot):
+        upstream = parent_version(head)
+        if upstream is not None and names_in_asset_address(upstream.asset)["source"] == source:
             streams.append(asset)
     return streams
 
 
-def _heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str, Ledger]]:
+def _finished_heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str, Ledger]]:
     """The ledger heads of those partitions that are finished; they are read at the same time."""
     addresses = list(assets)
     with thread_pool(AT_ONCE) as pool:
@@ -241,10 +241,10 @@ def _heads(store: Store, assets: Iterable[str], snapshot: str) -> list[tuple[str
     return [(asset, head) for asset, head in zip(addresses, heads, strict=True) if head is not None]
 
 
-def _parts(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: str) -> Iterator[PartPlace]:
+def _parts_from_shard(store: Store, assets: Iterable[str], down: "_Downstream", snapshot: str) -> Iterator[PartPlace]:
     """The parts that were made from the document's shard, in any asset that contains the document."""
-    for asset, head in _heads(store, assets, snapshot):
-        made = find_partition(store, place(asset, snapshot)) if any(map(down.has, head.inputs)) else None
+    for asset, head in _finished_heads(store, assets, snapshot):
+        made = find_partition(store, place(asset, snapshot)) if any(map(down.contains_document, head.inputs)) else None
         for row in made.shards.values() if made else ():
             for read in row.inputs:
                 why = down.read(read)
@@ -266,7 +266,7 @@ class _Downstream:
         self.tokens: list[TokenPlace] = []
         self.parts: list[PartPlace] = []
 
-    def has(self, upstream: Upstream) -> bool:
+    def contains_document(self, upstream: Upstream) -> bool:
         """Whether the document is in a partition that is an input of another."""
         return self._located.get(upstream.asset) is not None
 
@@ -291,7 +291,7 @@ class _Downstream:
         self._standing[asset], self._located[asset] = selected, located
         upstream = self._standing.get(selected.parent.asset) if selected.parent else None
         if located is None:
-            self.rows.append(RowPlace(asset, why=self._why(selected, upstream)))
+            self.rows.append(RowPlace(asset, why=self._drop_reason(selected, upstream)))
         else:
             due = upstream is not None and not selected.has_read(upstream, self._shard)
             before = self._located.get(upstream.place.asset) if upstream is not None else None
@@ -299,7 +299,7 @@ class _Downstream:
             place_here = _row_place(selected.place, located, why=REMADE if due else "")
             self.rows.append(msgspec.structs.replace(place_here, changes=changes))
 
-    def _why(self, selected: Partition, upstream: Partition | None) -> str:
+    def _drop_reason(self, selected: Partition, upstream: Partition | None) -> str:
         if upstream is None:
             return "the documents it was selected from are no longer in the lake"
         located = self._located[upstream.place.asset]
@@ -309,7 +309,7 @@ class _Downstream:
 
         return drop_reason(selected, upstream, located, self._packages)
 
-    def attribute(self, documents: str, asset: str) -> None:
+    def add_attribute_row(self, documents: str, asset: str) -> None:
         """Adds the document's attributes in a set, if both are finished. The set has the rows of its documents."""
         located = self._located.get(documents)
         attributes = find_partition(self._store, place(asset, self._snapshot)) if located else None
@@ -318,13 +318,13 @@ class _Downstream:
         if not attributes.has_read(self._standing[documents], self._shard):
             self.attributes.append(RowPlace(asset, why=REMADE))
             return
-        row = row_of(attributes, self._shard, located.row)
+        row = read_located_row(attributes, self._shard, located.row)
         if row.pair[1] != self._pair[1] or row.pair[0] not in {"", self._pair[0]}:
             raise Misaligned(
                 f"{row.path}: row {row.row}: id {row.pair[1]!r}, but {located.path} has {self._pair[1]!r}; make the"
                 " attribute set again"
             )
-        self.attributes.append(_row_place(attributes.place, row, _labels(row.line)))
+        self.attributes.append(_row_place(attributes.place, row, _labels_of_line(row.line)))
 
     def token_cache(self, mix: str, asset: str) -> None:
         """Adds the document's tokens in a cache, if the cache is finished and the mix contains the document."""
@@ -338,7 +338,7 @@ def _row_place(partition: Place, row: LocatedRow, attributes: Any = None, why: s
     return RowPlace(partition.asset, row.path, row.row, row.member, attributes, why)
 
 
-def _labels(line: bytes) -> Any:
+def _labels_of_line(line: bytes) -> Any:
     """The attributes of a row. The older flat form has them beside `id` and `source`."""
     row: dict[str, Any] = msgspec.json.decode(line)
     return row.get("attributes", {key: value for key, value in row.items() if key not in {"id", "source"}})

@@ -8,7 +8,7 @@ from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
 
-from gristmill.errors import RecipeError, is_failure, known_names, words_of
+from gristmill.errors import RecipeError, error_in_words, is_failure, known_names
 from gristmill.recipes.edits.transform import TRANSFORMS, Transform
 from gristmill.recipes.shelf import check_outside, declared_in, read_shelf
 from gristmill.recipes.tagger import TAGGERS, Tagger
@@ -28,7 +28,7 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     """
     path, _, chosen = name.partition(".py:")
     if name.endswith(".py") or chosen:
-        return _of_file(Path(f"{path}.py" if chosen else name), chosen, lake)
+        return _recipe_of_file(Path(f"{path}.py" if chosen else name), chosen, lake)
     check_outside(lake, packages)
     known: dict[str, Tagger | Transform] = dict(read_shelf("taggers", Tagger, packages))
     if name not in known:
@@ -45,12 +45,12 @@ def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transf
     )
 
 
-def _of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:
+def _recipe_of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:
     if not path.is_file():
         raise RecipeError(f"{path}: there is no such file")
     if "://" not in lake and path.resolve().is_relative_to(Path(lake).resolve()):
         raise RecipeError(f"{path} is in the lake: whoever may write data there could run code by it. Move it out")
-    module = _imported(path)
+    module = _import_file(path)
     declared: list[Tagger | Transform] = [*declared_in(module, Tagger), *declared_in(module, Transform)]
     taggers = {each.name: each for each in declared}
     if chosen or len(taggers) != 1:
@@ -65,7 +65,7 @@ def _of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:
     return next(iter(taggers.values()))
 
 
-def _imported(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """The module of a file. Modules beside it can be imported by it, as `python FILE` would."""
     name = f"gristmill_draft_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -85,5 +85,5 @@ def _imported(path: Path) -> ModuleType:
             raise
         lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
         where = f", line {lines[-1]}" if lines else ""
-        raise RecipeError(f"{path}{where} cannot be imported: {words_of(error)}; mend this file") from error
+        raise RecipeError(f"{path}{where} cannot be imported: {error_in_words(error)}; mend this file") from error
     return module

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.partitions import ReadPartition, known_snapshots, open_partition
 
@@ -78,7 +78,7 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
         DataError: no snapshot is finished, or a row is wrong.
         StoreError: a run is at work on the snapshot, or the lake does not answer.
     """
-    partition = _partition(store, asset, snapshot)
+    partition = _read_partition(store, asset, snapshot)
     pieces = [
         _Piece(digest_of([name, number]), shard, first)
         for name, shard in partition.shards.items()
@@ -89,10 +89,10 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
     looked = 0
     drawn: list[tuple[float, str, int, Document]] = []
     for piece in sorted(chosen, key=lambda each: (each.shard.name, each.first)):
-        rows = _rows(store, partition, piece)
+        rows = _documents_of_piece(store, partition, piece)
         looked += len(rows)
         found = (
-            (fraction((document.source, document.id)), piece.shard.name, piece.first + i, document)
+            (draw_fraction((document.source, document.id)), piece.shard.name, piece.first + i, document)
             for i, document in enumerate(rows)
         )
         drawn = heapq.nsmallest(count, (each for some in (drawn, found) for each in some), key=lambda each: each[:3])
@@ -100,7 +100,7 @@ def draw_documents(store: Store, asset: str, snapshot: str | None, count: int) -
     return DrawnSample(asset, partition.place.snapshot, rows_drawn, len(chosen), len(pieces), looked)
 
 
-def _partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:
+def _read_partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:
     there = known_snapshots(store, asset)
     if snapshot is not None:
         if snapshot not in there:
@@ -112,7 +112,7 @@ def _partition(store: Store, asset: str, snapshot: str | None) -> ReadPartition:
     return open_partition(store, place(asset, finished[-1]))
 
 
-def _rows(store: Store, partition: ReadPartition, piece: _Piece) -> list[Document]:
+def _documents_of_piece(store: Store, partition: ReadPartition, piece: _Piece) -> list[Document]:
     """The documents of a piece. Of a file without small members (an adopted one) the first block stands for it."""
     file = shard_file(store, partition.place, piece.shard)
     _, lines = file.rows_around(piece.first)

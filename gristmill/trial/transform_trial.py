@@ -44,11 +44,11 @@ def try_transform(transform: Transform, rows: Sequence[Drawn]) -> TransformTrial
     """
     trial = TransformTrial()
     began = time.process_time()
-    found = _answers(transform, rows)
+    found = _transform_answers(transform, rows)
     trial.seconds = time.process_time() - began
     if isinstance(found, str):  # the documents that it fails for are found one by one
         for row in rows:
-            alone = _answers(transform, [row])
+            alone = _transform_answers(transform, [row])
             if isinstance(alone, str):
                 trial.failures.append(Failure(row, alone))
             else:
@@ -57,11 +57,11 @@ def try_transform(transform: Transform, rows: Sequence[Drawn]) -> TransformTrial
             trial.failures.append(Failure(rows[0], f"only with all {len(rows)} documents: {found}"))
         return trial
     trial.answers = list(zip(rows, found, strict=True))
-    trial.differing = [row for row, answer in trial.answers[:AGAIN] if _answers(transform, [row]) != [answer]]
+    trial.differing = [row for row, answer in trial.answers[:AGAIN] if _transform_answers(transform, [row]) != [answer]]
     return trial
 
 
-def _answers(transform: Transform, rows: Sequence[Drawn]) -> list[Document | Drop] | str:
+def _transform_answers(transform: Transform, rows: Sequence[Drawn]) -> list[Document | Drop] | str:
     """The answers; or, as a string, why they are missing."""
     try:
         return transform.apply([row.document for row in rows])
@@ -81,9 +81,9 @@ def transform_lines(transform: Transform, sample: DrawnSample, trial: TransformT
     yield f"{transform.name} on {sample.asset} ({sample.snapshot}): {len(sample.rows):,} rows, drawn by hash"
     size = sum(len(row.document.text.encode()) for row in sample.rows) / 1e6
     yield f"  {size / max(trial.seconds, 1e-6):,.2f} MB a CPU second ({trial.seconds:.3f} s for {size:,.2f} MB)"
-    yield from (f"  failed: {_where(failure.drawn)}: {failure.reason}" for failure in trial.failures[:20])
+    yield from (f"  failed: {_document_place(failure.drawn)}: {failure.reason}" for failure in trial.failures[:20])
     for row in trial.differing[:examples]:
-        yield f"  alone, {_where(row)} gets another answer: the answer to a document must not depend on others"
+        yield f"  alone, {_document_place(row)} gets another answer: the answer to a document must not depend on others"
     kept = [(row, answer) for row, answer in trial.answers if isinstance(answer, Document)]
     changed = [(row, answer) for row, answer in kept if answer.text != row.document.text]
     metadata = sum(answer.metadata != row.document.metadata for row, answer in kept)
@@ -93,10 +93,10 @@ def transform_lines(transform: Transform, sample: DrawnSample, trial: TransformT
     if metadata:
         yield f"metadata changed: {metadata:,} rows"
     for row, answer in changed[:examples]:
-        yield f"  {_where(row)}"
+        yield f"  {_document_place(row)}"
         for each in first_differences(row.document.text, answer.text, 3):
-            yield f"    - {_flat(each.before)}"
-            yield f"    + {_flat(each.after)}"
+            yield f"    - {_escape_line(each.before)}"
+            yield f"    + {_escape_line(each.after)}"
     reasons: dict[str, list[Drawn]] = {}
     for row, drop in trial.answers:
         if isinstance(drop, Drop):
@@ -104,13 +104,13 @@ def transform_lines(transform: Transform, sample: DrawnSample, trial: TransformT
     for reason, rows in sorted(reasons.items()):
         yield f"dropped: {reason}: {len(rows):,} rows"
         for row in rows[:examples]:
-            yield f"  {_where(row)}"
-            yield f"    | {_flat(row.document.text[:100])}"
+            yield f"  {_document_place(row)}"
+            yield f"    | {_escape_line(row.document.text[:100])}"
 
 
-def _where(drawn: Drawn) -> str:
+def _document_place(drawn: Drawn) -> str:
     return f"{drawn.shard} row {drawn.row} (id {drawn.document.id!r})"
 
 
-def _flat(text: str) -> str:
+def _escape_line(text: str) -> str:
     return " ".join(text.split("\n"))

@@ -68,30 +68,30 @@ def run_trial(tagger: Tagger, rows: Sequence[Drawn]) -> Trial:
     trial = Trial(bytes=sum(len(row.document.text.encode()) for row in rows))
     if rows:
         began = time.process_time()
-        _look(tagger, rows[:1])
+        _label_documents(tagger, rows[:1])
         trial.opening = time.process_time() - began
-    for some in _batches(rows):
+    for some in _batches_of_rows(rows):
         began = time.process_time()
-        found = _look(tagger, some)
+        found = _label_documents(tagger, some)
         trial.seconds += time.process_time() - began
         if isinstance(found, str):  # the documents that failed are found one by one
-            singles = [(row, _look(tagger, [row])) for row in some]
-            found_all = [(row, each if isinstance(each, str) else _row(each, 0)) for row, each in singles]
+            singles = [(row, _label_documents(tagger, [row])) for row in some]
+            found_all = [(row, each if isinstance(each, str) else _labels_of_row(each, 0)) for row, each in singles]
             if not any(isinstance(each, str) for _, each in found_all):
                 trial.failures.append(Failure(some[0], f"only in a batch of {len(some)} documents: {found}"))
         else:
-            found_all = [(row, _row(found, number)) for number, row in enumerate(some)]
+            found_all = [(row, _labels_of_row(found, number)) for number, row in enumerate(some)]
         for row, labels in found_all:
             if isinstance(labels, str):
                 trial.failures.append(Failure(row, labels))
             else:
                 trial.drawn.append(row)
                 trial.labels.append(labels)
-    trial.differing = list(_differing(tagger, trial))
+    trial.differing = list(_documents_labelled_differently(tagger, trial))
     return trial
 
 
-def _batches(rows: Sequence[Drawn]) -> Iterator[list[Drawn]]:
+def _batches_of_rows(rows: Sequence[Drawn]) -> Iterator[list[Drawn]]:
     some: list[Drawn] = []
     length = 0
     for row in rows:
@@ -104,7 +104,7 @@ def _batches(rows: Sequence[Drawn]) -> Iterator[list[Drawn]]:
         yield some
 
 
-def _look(tagger: Tagger, rows: Sequence[Drawn]) -> Labels | str:
+def _label_documents(tagger: Tagger, rows: Sequence[Drawn]) -> Labels | str:
     """The labels of documents; or, as a string, why there are none."""
     try:
         return tagger.look(Batch([row.document for row in rows]))
@@ -120,18 +120,18 @@ def _look(tagger: Tagger, rows: Sequence[Drawn]) -> Labels | str:
         return failed_at(error, tagger.batch or tagger.document)
 
 
-def _row(labels: Labels, number: int) -> dict[str, Label]:
+def _labels_of_row(labels: Labels, number: int) -> dict[str, Label]:
     return {name: values[number] for name, values in labels.items()}
 
 
-def _differing(tagger: Tagger, trial: Trial) -> Iterator[tuple[Drawn, str]]:
+def _documents_labelled_differently(tagger: Tagger, trial: Trial) -> Iterator[tuple[Drawn, str]]:
     """The documents that get other labels when they are tagged alone, the last first."""
     for row, before in list(zip(trial.drawn, trial.labels, strict=True))[:AGAIN][::-1]:
-        found = _look(tagger, [row])
+        found = _label_documents(tagger, [row])
         if isinstance(found, str):
             yield row, found
             continue
-        alone = _row(found, 0)
+        alone = _labels_of_row(found, 0)
         names = sorted(before.keys() | alone.keys())
         other = next((name for name in names if before.get(name) != alone.get(name)), None)
         if other is not None:

@@ -7,17 +7,17 @@ from gristmill.errors import DataError, MalformedRow, StoreError
 from gristmill.execution.finding import Finding, difference_in_words, guard_proof
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import IdDigest, Pair
 from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import TextRow
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.derived_files.examples_proof import ExamplesProof
 from gristmill.verification.derived_files.findings import derived_findings
-from gristmill.verification.documents import table_of
+from gristmill.verification.documents import shards_by_name
 from gristmill.verification.ledger import LedgerProof
 from gristmill.verification.shard import KnownShard, ReadDocuments, ShardProof
 
@@ -45,14 +45,14 @@ def attribute_findings(
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream()
-    of_documents = table_of(store, documents)
+    yield from proof.upstream_findings()
+    of_documents = shards_by_name(store, documents)
     examples = ExamplesProof(store, partition, proof.shards)
     damaged: set[str] = set()
     for shard in proof.shards:
         other = of_documents.get(shard.name)
         reading = _AttributeReading(store, partition, shard, documents, other, examples)
-        for finding in guard_proof(store, reading.path, reading.findings(known)):
+        for finding in guard_proof(store, reading.path, reading.shard_findings(known)):
             damaged.add(shard.name)
             yield finding
         if of_documents and other is None:
@@ -63,7 +63,7 @@ def attribute_findings(
     for name in sorted(of_documents.keys() - {shard.name for shard in proof.shards}) if proof.shards else ():
         yield Finding(partition.shard(name), None, f"its documents have a shard {name}, this set has not")
     yield from proof.stray_findings(say)
-    yield from examples.findings(damaged)
+    yield from examples.example_findings(damaged)
     yield from guard_proof(store, partition.ledger, derived_findings(store, partition, proof.shards, say, shelves))
 
 
@@ -80,7 +80,7 @@ class _AttributeReading:
         examples: ExamplesProof,
     ) -> None:
         self._shard, self._examples = shard, examples
-        self._set = names_of(partition.asset)["set"]
+        self._set = names_in_asset_address(partition.asset)["set"]
         file = shard_file(store, partition, shard, sized=False)
         self._store, self.path = file.store, file.path
         self._beside = ShardFile(store, documents.shard(shard.name), shard)
@@ -92,19 +92,19 @@ class _AttributeReading:
         self._ids = IdDigest()
         self._unreadable = False
 
-    def findings(self, known: ReadDocuments | None) -> Iterator[Finding]:
+    def shard_findings(self, known: ReadDocuments | None) -> Iterator[Finding]:
         """All findings on the shard; at most one finding is on a row."""
         read = known.known_shard(self._beside.store, self._beside.path) if known and not self._shown else None
-        if read is not None and self._is_of(read):
+        if read is not None and self._is_sound_beside(read):
             return
         proof = ShardProof(self._store, self.path, self._shard)
-        documents = self._documents()
+        documents = self._document_pairs_and_lengths()
         wrong: Finding | None = None
         for first, block in proof.blocks():
             if wrong is None and not self._unreadable:
-                wrong = self._compare(first, rows_of(block), documents)
+                wrong = self._first_block_finding(first, split_rows(block), documents)
         if wrong is None and proof.whole and not self._unreadable:
-            wrong = self._end(documents)
+            wrong = self._missing_rows_finding(documents)
         if wrong and not self._unreadable:
             yield wrong  # before the finding on the object's digest, because it says more
         yield from proof.findings
@@ -115,11 +115,11 @@ class _AttributeReading:
             what = difference_in_words("its ids' digest is", self._ids.hexdigest(), self._shard.ids)
             yield Finding(self.path, None, what)
 
-    def _is_of(self, read: KnownShard) -> bool:
+    def _is_sound_beside(self, read: KnownShard) -> bool:
         """Whether nothing is wrong with the shard, by what was kept of its documents. If something is, not what."""
         proof, ids = ShardProof(self._store, self.path, self._shard), IdDigest()
         for first, block in proof.blocks():
-            lines = rows_of(block)
+            lines = split_rows(block)
             lengths = read.lengths[first : first + len(lines)].tolist()
             if len(lengths) < len(lines):
                 return False
@@ -127,12 +127,12 @@ class _AttributeReading:
                 rows = parse_rows(lines, self._set, self.path, first, lengths)
             except MalformedRow:
                 return False
-            if self._spans and any(map(_outside, rows, lengths)):
+            if self._spans and any(map(_outside_text_message, rows, lengths)):
                 return False
             ids.update([(row.source, row.id) for row in rows])
         return proof.whole and not proof.findings and ids.hexdigest() == read.ids == self._shard.ids
 
-    def _documents(self) -> Iterator[tuple[Pair, int]]:
+    def _document_pairs_and_lengths(self) -> Iterator[tuple[Pair, int]]:
         """(source, id) of each document, and the length of its text in code points: a text itself may be huge."""
         try:
             for first, rows in self._beside.rows(TextRow, verified=False):
@@ -142,7 +142,9 @@ class _AttributeReading:
         except (DataError, StoreError):
             self._unreadable = True
 
-    def _compare(self, first: int, lines: Sequence[bytes], documents: Iterator[tuple[Pair, int]]) -> Finding | None:
+    def _first_block_finding(
+        self, first: int, lines: Sequence[bytes], documents: Iterator[tuple[Pair, int]]
+    ) -> Finding | None:
         """The finding on the first row of a block that is not valid, or does not belong to its document; or None."""
         block = list(islice(documents, len(lines)))
         if self._unreadable:
@@ -153,12 +155,14 @@ class _AttributeReading:
         except MalformedRow as error:
             return Finding(self.path, error.row, error.reason)
         for number, (row, (pair, length)) in enumerate(zip(rows, block, strict=False), start=first):
-            what = _other(row, pair, self._beside.path) or (self._spans and _outside(row, length))
+            what = _other_document_message(row, pair, self._beside.path) or (
+                self._spans and _outside_text_message(row, length)
+            )
             if what:
                 return Finding(self.path, number, what)
             if number in self._texts:
                 text = self._texts.pop(number)
-                self._examples.compare(self._shard.name, number, lines[number - first], pair, text)
+                self._examples.compare_row_examples(self._shard.name, number, lines[number - first], pair, text)
         self._ids.update([pair for pair, _ in block])
         if len(block) < len(lines):
             number = first + len(block)
@@ -166,7 +170,7 @@ class _AttributeReading:
             return Finding(self.path, number, what)
         return None
 
-    def _end(self, documents: Iterator[tuple[Pair, int]]) -> Finding | None:
+    def _missing_rows_finding(self, documents: Iterator[tuple[Pair, int]]) -> Finding | None:
         document = next(documents, None)
         if document is None:
             return None
@@ -175,7 +179,7 @@ class _AttributeReading:
         return Finding(self.path, self._ids.rows, what)
 
 
-def _other(row: AttributeRow, pair: Pair, path: str) -> str:
+def _other_document_message(row: AttributeRow, pair: Pair, path: str) -> str:
     """Says that a row is not of its document; "" if it is."""
     source, id_ = pair
     if row.id == id_ and (row.source == source or not row.source):
@@ -183,7 +187,7 @@ def _other(row: AttributeRow, pair: Pair, path: str) -> str:
     return f"id {row.id!r} (source {row.source!r}), but {path} has {id_!r} (source {source!r}) there"
 
 
-def _outside(row: AttributeRow, length: int) -> str:
+def _outside_text_message(row: AttributeRow, length: int) -> str:
     """Says which span of a row is not in its text; "" if all are."""
     for label, found in row.labels.items():
         for start, end, _ in found:

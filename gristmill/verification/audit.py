@@ -27,7 +27,7 @@ from gristmill.lake.asset_kinds import (
     TOKEN_CACHE,
     TOKENIZER,
     kind_of,
-    names_of,
+    names_in_asset_address,
     whole_asset_of,
 )
 from gristmill.lake.ledger.absent_kinds import absent_kinds
@@ -51,11 +51,11 @@ from gristmill.verification.token_caches import cache_findings, tokenizer_findin
 _BETWEEN = "no ledger names this object: it is in no asset's place, but a trainer that takes all files here reads it"
 
 
-def _silent(_: str) -> None:
+def _ignore_notes(_: str) -> None:
     """Takes notes that nobody reads."""
 
 
-def _all(
+def _findings_with_mends(
     store: Store, path: str, findings: Iterable[Finding], shelves: Sequence[str], *, first_only: bool
 ) -> list[Finding]:
     """The findings on a ledger, each with its mend: `make` changes nothing that no recipe makes."""
@@ -76,14 +76,14 @@ PROOFS: Mapping[AssetKind, Proof] = {
 """The proofs of kinds that have partitions, but for documents, their sets, and kinds that have a KindBehaviour."""
 
 
-def _of_partition(
+def _partition_findings(
     store: Store, partition: Place, say: Say, shelves: Sequence[str], known: ReadDocuments | None
 ) -> Iterator[Finding]:
     if partition.kind is DOCUMENTS:
         return document_findings(store, partition, say, known)
     if partition.kind is not ATTRIBUTES:
         return PROOFS.get(partition.kind, part_findings)(store, partition, say)
-    names = names_of(partition.asset)
+    names = names_in_asset_address(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
     return attribute_findings(store, partition, documents, say, shelves, known)
 
@@ -118,7 +118,7 @@ def audit_reencoding(
         return []
     store = AuditedStore(store)
     findings = guard_proof(store, path, reencoding_findings(store, partition, sample, say, encoded))
-    return _all(store, path, findings, shelves, first_only=first_only)
+    return _findings_with_mends(store, path, findings, shelves, first_only=first_only)
 
 
 def audit_ledger(
@@ -156,12 +156,12 @@ def audit_ledger(
     partition, whole = place_of_ledger(path), whole_asset_of(path)
     kind = kind_of(whole) if whole else None
     if partition is not None:
-        found = [_of_partition(store, partition, say, shelves, known), added_findings(store, partition, say)]
+        found = [_partition_findings(store, partition, say, shelves, known), added_findings(store, partition, say)]
         if partition.kind.documents:
             found.insert(1, edit_findings(store, partition, shelves, say))
         findings: Iterator[Finding] = chain.from_iterable(guard_proof(store, path, each) for each in found)
     elif whole and kind is TOKENIZER:
-        findings = tokenizer_findings(store, names_of(whole)["tokenizer"], say)
+        findings = tokenizer_findings(store, names_in_asset_address(whole)["tokenizer"], say)
     elif whole and kind in {LABELS, MODEL}:
         findings = folder_findings(store, whole, say)
     elif kind is not None:
@@ -169,13 +169,13 @@ def audit_ledger(
     else:
         raise RecipeError(f"{path}: no asset has its ledger there; take a path that `audited_ledgers` lists")
     findings = chain(guard_proof(store, path, findings), store.left_out())
-    return _all(store, path, findings, shelves, first_only=first_only)
+    return _findings_with_mends(store, path, findings, shelves, first_only=first_only)
 
 
 def audited_ledgers(
     store: Store,
     prefix: str = "",
-    say: Say = _silent,
+    say: Say = _ignore_notes,
     beside: list[Finding] | None = None,
     shelves: Sequence[str] = (),
 ) -> list[str]:

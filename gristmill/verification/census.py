@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from gristmill.errors import DataError
 from gristmill.execution.work import Say
 from gristmill.lake.address import place_of_ledger
-from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kind import pattern_as_regex
 from gristmill.lake.asset_kinds import (
     KINDS,
     LABELS,
@@ -16,18 +16,18 @@ from gristmill.lake.asset_kinds import (
     TOKENIZER,
     kind_of,
     ledger_of_object,
-    rank_of,
+    report_rank,
     whole_asset_of,
 )
 from gristmill.lake.store.plain_files import Tell
 from gristmill.lake.store.protocol import Store
 
-TOPS = tuple(dict.fromkeys(kind.top for kind in KINDS if kind.ledger))
+TOPS = tuple(dict.fromkeys(kind.top_folder for kind in KINDS if kind.ledger))
 
-_FLAT = {TOKENIZER.top, LABELS.top, MODEL.top}
+_FLAT = {TOKENIZER.top_folder, LABELS.top_folder, MODEL.top_folder}
 """The first folders of kinds whose files lie in the asset's folder itself."""
 
-_SHARED = tuple(re.compile(expression_of(re.sub(r"(/{\w+})+$", "", kind.address)) + "/") for kind in PARTITIONED)
+_SHARED = tuple(re.compile(pattern_as_regex(re.sub(r"(/{\w+})+$", "", kind.address)) + "/") for kind in PARTITIONED)
 """The folders that the shards of several assets or snapshots share. Who reads all files below one reads strays too."""
 
 
@@ -47,11 +47,11 @@ def due_ledgers(
             any order.
     """
     word = prefix.rstrip("/")
-    paths = set(_objects(store, tell))
+    paths = set(_ledgered_object_paths(store, tell))
     ledgers: dict[str, tuple[str, str]] = {}
     for path in paths:
         owner = ledger_of_object(path) or ""
-        asset, _ = ledgers.get(owner) or ledgers.setdefault(owner, _asset(owner))
+        asset, _ = ledgers.get(owner) or ledgers.setdefault(owner, _asset_and_claim(owner))
         if stray and not asset and any(folder.match(path) for folder in _SHARED):
             stray(path)
     due: list[tuple[tuple[object, ...], str]] = []
@@ -61,20 +61,20 @@ def due_ledgers(
         if ledger not in paths and claim in paths:
             say(f"{ledger}: does not exist yet: a run is at work on this partition, or was killed; run it again")
         else:
-            due.append((rank_of(asset), ledger))
+            due.append((report_rank(asset), ledger))
     return [ledger for _, ledger in sorted(due)]
 
 
-def _asset(ledger: str) -> tuple[str, str]:
+def _asset_and_claim(ledger: str) -> tuple[str, str]:
     """The asset of a ledger, and the path of a run's claim on it; "" and "" if no asset can have such a ledger."""
     try:
         partition = place_of_ledger(ledger)
     except DataError:  # a folder whose name is wrong as a snapshot: no part of the lake
         return "", ""
-    return (partition.asset, partition.claim) if partition else (whole_asset_of(ledger) or "", "")
+    return (partition.asset, partition.claim_path) if partition else (whole_asset_of(ledger) or "", "")
 
 
-def _objects(store: Store, tell: Tell | None) -> Iterator[str]:
+def _ledgered_object_paths(store: Store, tell: Tell | None) -> Iterator[str]:
     """The paths of all objects of kinds with ledgers. Raw data are not listed: they may be millions of objects."""
     for top in TOPS:
         for folder in store.folders(top):

@@ -21,7 +21,7 @@ from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED, changes_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
@@ -29,7 +29,7 @@ from gristmill.stages.conversion.parts import parts_meet
 from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
 from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
-from gristmill.verification.ledger import LedgerProof, input_of
+from gristmill.verification.ledger import LedgerProof, first_input_of_kind
 from gristmill.verification.shard import ReadDocuments, ShardProof
 
 
@@ -48,12 +48,12 @@ def document_findings(
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream()
+    yield from proof.upstream_findings()
     meet = parts_meet(store, partition, proof.shards)
     if not meet.passed:
         yield Finding(partition.table, None, meet.description)
     adopted = any(shard.at for shard in proof.shards)  # then it was not made from the version before
-    compared = _compared(store, proof.head)
+    compared = _earlier_version_table(store, proof.head)
     edits = changes_rows(proof.head.recipe.parameters)
     parent = _Parent(store, *compared, edits=edits) if compared and not adopted else None
     before = VersionBefore(store, *compared) if compared and adopted else None
@@ -65,16 +65,17 @@ def document_findings(
     for shard in proof.shards:
         reading = _DocumentReading(store, partition, shard, blocklists)
         rows = before.rows(shard.name) if before else None
-        yield from guard_proof(store, reading.path, reading.findings(parent, rows, known))
+        yield from guard_proof(store, reading.path, reading.shard_findings(parent, rows, known))
         told |= {shard.name} if reading.blocked else set()
         if reading.whole:
             readable.append(msgspec.structs.replace(shard, rows=reading.ids.rows, sha256=""))
             if not reading.index_proven:
                 rebuilt[shard.name] = reading.ids.index()
-        yield from guard_proof(store, partition.quarantine(shard.name), _quarantine(store, partition, shard))
+        refused = _quarantine_findings(store, partition, shard)
+        yield from guard_proof(store, partition.quarantine_path(shard.name), refused)
     if compared:
         yield from guard_proof(store, partition.ledger, _other_entries(store, partition, compared[0], blocklists, told))
-    yield from guard_proof(store, partition.ledger, _unique(store, partition, readable, rebuilt))
+    yield from guard_proof(store, partition.ledger, _duplicate_id_finding(store, partition, readable, rebuilt))
     names = {shard.name for shard in readable}
     sound = [shard for shard in proof.shards if shard.name in names]
     yield from held_out_findings(store, partition, proof.head, sound)
@@ -83,9 +84,9 @@ def document_findings(
         yield from guard_proof(store, partition.ledger, derived_findings(store, partition, proof.shards, say))
 
 
-def _compared(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:
+def _earlier_version_table(store: Store, head: Ledger) -> tuple[Place, list[Shard]] | None:
     """The version before, with its table; None for the first version, or if its ledger is damaged or has changed."""
-    upstream = input_of(head, DOCUMENTS)
+    upstream = first_input_of_kind(head, DOCUMENTS)
     if upstream is None:
         return None
     partition = place(upstream.asset, upstream.snapshot)
@@ -119,9 +120,9 @@ class _Parent:
 
     def path(self, name: str) -> str:
         """The path of a shard, for messages."""
-        return self._file(name).path if name in self._shards else self._place.shard(name)
+        return self._open_shard_file(name).path if name in self._shards else self._place.shard(name)
 
-    def _file(self, name: str) -> ShardFile:
+    def _open_shard_file(self, name: str) -> ShardFile:
         return shard_file(self._store, self._place, self._shards[name], sized=False)
 
     def rows(self, name: str) -> int | None:
@@ -131,8 +132,8 @@ class _Parent:
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a shard, up to the first that cannot be read. The shard's own audit reports the damage."""
         try:
-            for block in self._file(name).blocks(verified=False):
-                yield from rows_of(block)
+            for block in self._open_shard_file(name).blocks(verified=False):
+                yield from split_rows(block)
         except (DataError, StoreError):
             self.broken.add(name)
 
@@ -151,7 +152,7 @@ class _DocumentReading:
         self.ids = IdDigest()
         self.whole = self.index_proven = self.blocked = False
 
-    def findings(
+    def shard_findings(
         self, parent: _Parent | None, before: RowsBefore | None, known: ReadDocuments | None
     ) -> Iterator[Finding]:
         """All findings on the shard; at most one of each kind is on a row."""
@@ -162,28 +163,28 @@ class _DocumentReading:
         parent_rows = parent.rows(shard.name) if parent else None
         of_rows: dict[str, Finding] = {}
         for first, block in proof.blocks():
-            for kind, finding in self._rows(first, block, before) if "row" not in of_rows else ():
+            for kind, finding in self._row_findings(first, block, before) if "row" not in of_rows else ():
                 of_rows.setdefault(kind, finding)
             if parent and parent_rows is not None and "parent" not in of_rows:
-                of_rows.update(self._of_parent(parent, lines, first, block))
+                of_rows.update(self._parent_row_findings(parent, lines, first, block))
         self.whole = proof.whole and "row" not in of_rows
         self.blocked = "blocked" in of_rows
-        of_ids = self._of_ids() if self.whole else ()
+        of_ids = self._id_index_findings() if self.whole else ()
         # A finding that names a row says more than one on the whole object, so it comes first.
         yield from sorted([*of_rows.values(), *proof.findings, *of_ids], key=lambda finding: finding.row is None)
         if parent:
-            yield from self._of_counts(parent, parent_rows)
+            yield from self._count_findings(parent, parent_rows)
         if known and self.whole and not of_rows and not proof.findings:
-            known.keep(self._files, self._place.asset, entry, self.ids.hexdigest(), self._lengths)
+            known.keep_shard_reading(self._files, self._place.asset, entry, self.ids.hexdigest(), self._lengths)
 
-    def _rows(self, first: int, block: bytes, before: RowsBefore | None) -> Iterator[tuple[str, Finding]]:
+    def _row_findings(self, first: int, block: bytes, before: RowsBefore | None) -> Iterator[tuple[str, Finding]]:
         try:
             documents = decode_rows(self._decoder, block, self.path, first)
         except MalformedRow as error:
             yield "row", Finding(self.path, error.row, f"is not a document: {error.reason}")
             return
         if before:
-            yield from before.findings(self.path, first, documents)
+            yield from before.row_findings(self.path, first, documents)
         pairs: list[Pair] = [(document.source, document.id) for document in documents]
         self.ids.update(pairs)
         self._lengths.extend([len(document.text) for document in documents])
@@ -195,10 +196,10 @@ class _DocumentReading:
                     what = f"id {id_!r} (source {source!r}) is on the blocklist {blocklist.name}"
                     yield "blocked", Finding(self.path, number, what, how_to_remake(self._store, self._place.asset))
 
-    def _of_parent(
+    def _parent_row_findings(
         self, parent: _Parent, lines: Iterator[bytes], first: int, block: bytes
     ) -> Iterator[tuple[str, Finding]]:
-        for number, line in enumerate(rows_of(block), start=first):
+        for number, line in enumerate(split_rows(block), start=first):
             if not self._comes_from(line, lines, parent) and self._shard.name not in parent.broken:
                 what = f"is not in {parent.path(self._shard.name)} after the row before it"
                 yield "parent", Finding(self.path, number, what)
@@ -217,7 +218,7 @@ class _DocumentReading:
                     return True
         return False
 
-    def _of_ids(self) -> Iterator[Finding]:
+    def _id_index_findings(self) -> Iterator[Finding]:
         shard = self._shard
         path = self._place.index(shard.name)
         wrong = list(prove_object(self._store, path, shard.index))
@@ -236,9 +237,9 @@ class _DocumentReading:
             if not self.index_proven:
                 yield Finding(path, None, f"it is not the index of the ids in {self.path}")
             elif len(stored) > len(index):
-                yield from self._of_raw_spans(path, stored[len(index) :])
+                yield from self._raw_span_findings(path, stored[len(index) :])
 
-    def _of_raw_spans(self, path: str, packed: bytes) -> Iterator[Finding]:
+    def _raw_span_findings(self, path: str, packed: bytes) -> Iterator[Finding]:
         raw = [read for read in self._shard.inputs if kind_of(read.asset) is RAW]
         if not raw:
             yield Finding(path, None, "bytes follow its hashes, but only v0 has raw spans")
@@ -248,7 +249,7 @@ class _DocumentReading:
         except DataError as error:
             yield Finding(path, None, str(error).removeprefix(f"{path}: "))
 
-    def _of_counts(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
+    def _count_findings(self, parent: _Parent, rows: int | None) -> Iterator[Finding]:
         shard, dropped = self._shard, sum(self._shard.dropped.values())
         if rows is None:
             yield Finding(self.path, None, f"there is no {parent.path(shard.name)} that it could come from")
@@ -287,7 +288,7 @@ def _other_entries(
             yield Finding(partition.table, None, what, how_to_remake(store, partition.asset))
 
 
-def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Finding]:
+def _quarantine_findings(store: Store, partition: Place, shard: Shard) -> Iterator[Finding]:
     """Findings unless the refused rows exist, can be read, and are as many for each reason as the ledger counts."""
     recorded = {k.removeprefix("quarantine: "): n for k, n in shard.dropped.items() if k.startswith("quarantine: ")}
     if shard.quarantine is None:
@@ -295,7 +296,7 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
             what = f"shard {shard.name} counts refused rows, but names no quarantine"
             yield Finding(partition.table, None, what)
         return
-    path = partition.quarantine(shard.name)
+    path = partition.quarantine_path(shard.name)
     proof = ShardProof(store, path, shard.quarantine)
     decoder = msgspec.json.Decoder(QuarantinedRow)
     reasons: dict[str, int] = {}
@@ -313,7 +314,9 @@ def _quarantine(store: Store, partition: Place, shard: Shard) -> Iterator[Findin
         yield Finding(path, None, f"refused rows by reason are {reasons}, but the ledger says {recorded}")
 
 
-def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: dict[str, bytes]) -> Iterator[Finding]:
+def _duplicate_id_finding(
+    store: Store, partition: Place, shards: Sequence[Shard], rebuilt: dict[str, bytes]
+) -> Iterator[Finding]:
     """A finding if two rows have one id. Each index was verified, or is in `rebuilt`, computed from the rows."""
     read = index_reader(store, partition, rebuilt)
     highs = repeated_highs(read, shards)
@@ -329,7 +332,7 @@ def _unique(store: Store, partition: Place, shards: Sequence[Shard], rebuilt: di
         yield Finding(files[other.shard], other.row, what, "correct the raw data, or the converter's ids")
 
 
-def table_of(store: Store, partition: Place) -> dict[str, Shard]:
+def shards_by_name(store: Store, partition: Place) -> dict[str, Shard]:
     """The shards of another partition, by name. Empty if its table cannot be read; its own audit reports that."""
     try:
         return {shard.name: shard for shard in read_table(store, partition)}

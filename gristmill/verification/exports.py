@@ -18,21 +18,28 @@ from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.shard_file import UnkeptUpload
-from gristmill.lake.rows.unpacking import gunzip
+from gristmill.lake.rows.unpacking import unpack_gzip
 from gristmill.lake.store.json_object import says_same
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.recipes.export_formats.codec import Codec, FileFacts, Release
-from gristmill.recipes.export_formats.formats import code_of_format, codec_of
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.stages.export.grinder import write_documents
 from gristmill.stages.export.part import ExportedPart, PartFile, PartWriter, part_folder
 from gristmill.stages.export.part_table import part_record_findings, part_set_findings
-from gristmill.stages.export.release import large_files, meaning_of, read_release, release_of, release_path, small_files
+from gristmill.stages.export.release import (
+    build_release,
+    built_file_digests,
+    large_files,
+    read_release,
+    release_path,
+    small_files,
+)
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.mixing.index import Slice, index_path
 from gristmill.verification.derived_files.expected_files import unexpected_files
-from gristmill.verification.documents import table_of
-from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
+from gristmill.verification.documents import shards_by_name
+from gristmill.verification.ledger import LedgerProof, first_input_of_kind, part_strays, upstream_head
 
 _KEEP = "mend that, then verify again; remove nothing of the part"
 
@@ -47,27 +54,27 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream()
+    yield from proof.upstream_findings()
     yield from part_record_findings(store, partition, proof.shards)
     for part in proof.shards:
-        yield from _files(store, partition, part)
-    upstream = input_of(proof.head, MIX)
+        yield from _part_file_findings(store, partition, part)
+    upstream = first_input_of_kind(proof.head, MIX)
     current = upstream_head(store, upstream) if upstream else None
     if upstream and current and current.fingerprint == upstream.fingerprint:
         documents = place(upstream.asset, upstream.snapshot)
-        shards = table_of(store, documents)
+        shards = shards_by_name(store, documents)
         yield from part_set_findings(partition, list(shards.values()), proof.shards)
-        yield from _again(store, partition, documents, proof, shards, say)
+        yield from _rewritten_part_findings(store, partition, documents, proof, shards, say)
     else:
         say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
     yield from part_strays(store, partition, proof.shards, say)
 
 
-def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
+def _part_file_findings(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
     """Findings on the objects of a part: other bytes than its row names, and other lines than its record names."""
     files: dict[str, PartFile] = {}
     with suppress(DataError):  # part_record_findings() reports it
-        record = ExportedPart.of_row(part, partition.table)
+        record = ExportedPart.decode_from_row(part, partition.table)
         files = {record.folder + name: file for name, file in record.files.items()}
         folder = f"{partition.folder}{part_folder(part.recipe, part.inputs)}/" if part.inputs else "none"
         if record.folder != folder:
@@ -82,14 +89,14 @@ def _files(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
         wrong = list(prove_object(store, path, sha256, size))
         yield from wrong
         if path in files and not wrong:
-            yield from guard_proof(store, path, _plain(store, path, files[path].facts))
+            yield from guard_proof(store, path, _unpacked_file_findings(store, path, files[path].facts))
 
 
-def _plain(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
+def _unpacked_file_findings(store: Store, path: str, facts: FileFacts) -> Iterator[Finding]:
     """Findings unless a file has the unpacked bytes that its record names, in the pieces that it names."""
     content, length, begins = xxhash.xxh3_128(), 0, list[int]()
     pieces, packed = store.stream(path), path.endswith(".gz")
-    for plain in gunzip(pieces, path, begins) if packed else pieces:
+    for plain in unpack_gzip(pieces, path, begins) if packed else pieces:
         content.update(plain)
         length += len(plain)
     if (content.hexdigest(), length) != (facts.content, facts.length):
@@ -116,14 +123,14 @@ class _Digest:
         return self._digest.hexdigest()
 
 
-def _again(
+def _rewritten_part_findings(
     store: Store, partition: Place, documents: Place, proof: LedgerProof, shards: dict[str, Shard], say: Say
 ) -> Iterator[Finding]:
     """Findings on parts whose files do not have the lines that their format makes of the documents."""
     parameters = proof.head.recipe.parameters if proof.head else {}
     try:
         declared = format_of_parameters(parameters["format"])
-        codec, code = codec_of(declared), code_of_format(declared)
+        codec, code = codec_of_format(declared), code_of_format(declared)
         held = float(parameters["validation"])
     except (RecipeError, KeyError, TypeError, ValueError) as error:
         yield Finding(partition.ledger, None, f"its recipe has no format that can be written ({error})")
@@ -143,7 +150,7 @@ def _part_again(
     """Findings on one part: `rows` are its row and that of the mix's shard, `how` the codec and the share held out."""
     part, shard = rows
     try:
-        record = ExportedPart.of_row(part, partition.table)
+        record = ExportedPart.decode_from_row(part, partition.table)
     except DataError as error:
         yield Finding(partition.table, None, f"part {part.name} cannot be made again: {error}")
         return
@@ -177,11 +184,11 @@ def _other_lines(record: ExportedPart, files: dict[str, PartFile]) -> Iterator[F
             yield Finding(record.folder + name, None, "it does not have the documents that its format puts there")
         elif (recorded.facts.content, recorded.facts.length) != (made.facts.content, made.facts.length):
             yield Finding(record.folder + name, None, "its lines are not those that its format makes of the documents")
-        elif _cuts(name, recorded) != _cuts(name, made):
+        elif _cut_places(name, recorded) != _cut_places(name, made):
             yield Finding(record.folder + name, None, f"the places where it may be cut are not {_CUTS}")
 
 
-def _cuts(name: str, file: PartFile) -> list[tuple[int, ...]]:
+def _cut_places(name: str, file: PartFile) -> list[tuple[int, ...]]:
     """Where a file may be cut. Where a piece of gzip begins depends on the machine that packs it, so its bytes tell."""
     return [(0 if name.endswith(".gz") else cut.start, cut.row, cut.length) for cut in file.facts.members]
 
@@ -205,7 +212,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         options = format_parameters(declared)
         if any(format_parameters(format_of_parameters(head.recipe.parameters["format"])) != options for head in heads):
             yield path, "its format is not that of its slices"
-        again = release_of(
+        again = build_release(
             store, ledger.asset, declared, slices, release.weights, release.excluded, release.repetitions
         )
         if release.code != again.code:
@@ -222,19 +229,21 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         small = small_files(release, declared, ledger.files)
         yield from unexpected_files(ledger, {index_path(ledger.asset), *release.sizes, *small})
         for file, data in small.items():
-            if file in ledger.files and not _same(store.read(file), data, in_numbers=file == path):
+            if file in ledger.files and not _is_same_export_file(store.read(file), data, in_numbers=file == path):
                 yield file, "it does not follow from the files of the release"
-        yield from _large(store, release, declared, ledger)
+        yield from _wrong_large_files(store, release, declared, ledger)
     except (DataError, RecipeError) as error:
         yield path, str(error)
 
 
-def _same(found: bytes, made: bytes, *, in_numbers: bool) -> bool:
+def _is_same_export_file(found: bytes, made: bytes, *, in_numbers: bool) -> bool:
     """Whether a file is the one that is made now. `in_numbers`: its weights are as the recipe gave them."""
     return says_same(found, made) if in_numbers else found == made
 
 
-def _large(store: Store, release: Release, declared: ExportFormat, ledger: IndexLedger) -> Iterator[tuple[str, str]]:
+def _wrong_large_files(
+    store: Store, release: Release, declared: ExportFormat, ledger: IndexLedger
+) -> Iterator[tuple[str, str]]:
     """The large files of a release that are not what the parts give.
 
     Copied files are compared byte for byte, and those that a codec builds by what they say: another version of SQLite
@@ -254,7 +263,7 @@ def _large(store: Store, release: Release, declared: ExportFormat, ledger: Index
             yield path, "its bytes are not those of the parts"
             continue
         try:
-            said, should = meaning_of(store, release, declared, name)
+            said, should = built_file_digests(store, release, declared, name)
         except DataError as error:
             yield path, str(error)
             continue

@@ -52,8 +52,8 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
     if not finished:
         check_answers(store)
     shards = {key: read_table(store, partition) for key, partition in finished.items()}
-    named = [_named(key, shard) for key, rows in shards.items() for shard in rows]
-    read = _reader(store, finished)
+    named = [_shard_with_snapshot(key, shard) for key, rows in shards.items() for shard in rows]
+    read = _index_reader(store, finished)
     highs = repeated_highs(read, named, bucket)
     facts: dict[str, int | float | str] = {
         "snapshots": len(finished),
@@ -62,7 +62,7 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
         "ids compared": sum(shard.rows for shard in named),
         "hashes that repeat": len(highs),
     }
-    repeated = _confirmed(store, finished, shards, read, highs[:_CONFIRMED])
+    repeated = _confirm_repeated_pairs(store, finished, shards, read, highs[:_CONFIRMED])
     if not repeated:
         return Verdict(NAME, passed=True, description=f"{facts['ids compared']:,} ids, no two alike", metadata=facts)
     (source, id_), rows_of = next(iter(repeated.items()))
@@ -73,13 +73,13 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
     return Verdict(NAME, passed=False, description=text, metadata=facts)
 
 
-def _named(snapshot: str, shard: Shard) -> Shard:
+def _shard_with_snapshot(snapshot: str, shard: Shard) -> Shard:
     """The shard, with its snapshot added to its name, so that names are unique across snapshots."""
     return msgspec.structs.replace(shard, name=f"{snapshot}{_BETWEEN}{shard.name}")
 
 
-def _reader(store: Store, places: dict[str, Place]) -> ReadIndex:
-    """Reads the index of a shard that `_named` has renamed."""
+def _index_reader(store: Store, places: dict[str, Place]) -> ReadIndex:
+    """Reads the index of a shard that `_shard_with_snapshot` has renamed."""
     readers = {key: index_reader(store, partition) for key, partition in places.items()}
 
     def read(name: str, start: int, end: int) -> bytes:
@@ -89,7 +89,7 @@ def _reader(store: Store, places: dict[str, Place]) -> ReadIndex:
     return read
 
 
-def _confirmed(
+def _confirm_repeated_pairs(
     store: Store, places: dict[str, Place], shards: dict[str, list[Shard]], read: ReadIndex, highs: Highs
 ) -> dict[Pair, list[str]]:
     """The (source, id) pairs that more than one row has, with the paths and numbers of these rows."""
@@ -98,7 +98,7 @@ def _confirmed(
         return rows_of
     for snapshot, partition in places.items():
         for shard in shards[snapshot]:
-            index = load_whole(read, _named(snapshot, shard))[:, 0]
+            index = load_whole(read, _shard_with_snapshot(snapshot, shard))[:, 0]
             if np.isin(highs, index).any():
                 for sighting in find_sightings(store, partition, shard, highs):
                     rows_of.setdefault(sighting.pair, []).append(f"{partition.shard(shard.name)} row {sighting.row}")

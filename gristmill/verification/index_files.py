@@ -20,7 +20,7 @@ from gristmill.formats.levanter.cache_ledger import (
 )
 from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, packing_stem, place
-from gristmill.lake.asset_kinds import ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import ledger_of_asset, names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import read_ledger
@@ -29,7 +29,7 @@ from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.row_format import Chat, Text
-from gristmill.stages.packing.plans import PackingPlan, plan_of
+from gristmill.stages.packing.plans import PackingPlan, plan_packing
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.part import PartObjects, RowDigests
@@ -42,7 +42,7 @@ Merged = Mapping[tuple[str, str], tuple[str, CacheLedger]]
 
 def merge_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     """The merged ledgers that do not follow from the slices, and configuration of other caches: (path, what)."""
-    names = names_of(ledger.asset)
+    names = names_in_asset_address(ledger.asset)
     merged: dict[tuple[str, str], tuple[str, CacheLedger]] = {}
     for path in (path for path in ledger.files if path.endswith(f"/{LEDGER_NAME}")):
         folder = path.removesuffix(f"/{LEDGER_NAME}")
@@ -61,10 +61,10 @@ def merge_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledg
         if asset.rpartition("/")[2] not in streams:
             yield f"{asset}/train/{LEDGER_NAME}", "the ledger of the index does not name this merged ledger"
     caches = {stream: cache_asset(names["mix"], names["tokenizer"], stream) for stream in streams}
-    yield from _configuration(store, ledger, heads, merged, caches)
+    yield from _configuration_faults(store, ledger, heads, merged, caches)
 
 
-def _configuration(
+def _configuration_faults(
     store: Store, ledger: IndexLedger, heads: Sequence[Ledger], merged: Merged, caches: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """A catalogue or a `data.yaml` that does not follow from these caches, by stream, and from the slices."""
@@ -75,7 +75,7 @@ def _configuration(
     splits: dict[str, dict[str, tuple[str, CacheLedger]]] = {}
     for (split, stream), cache in merged.items():
         splits.setdefault(split, {})[stream] = cache
-    tokenizer = names_of(ledger.asset)["tokenizer"]
+    tokenizer = names_in_asset_address(ledger.asset)["tokenizer"]
     forms = {cache_catalog(store.url, splits, tokenizer, earlier=earlier) for earlier in (False, True)}
     if store.read(catalog) not in forms:
         yield catalog, "it does not hold the ledgers of these caches"
@@ -127,21 +127,22 @@ def copy_contradictions(
     for stream, by_split in copies.items():
         slices = [head for head in heads if head.asset.rpartition("/")[2] == stream]
         try:
-            wrong = _miscopied(store, slices, by_split)
+            wrong = _copy_difference(store, slices, by_split)
         except (DataError, IndexError, RecipeError) as error:
             wrong = str(error)
         if wrong:
             yield ledger.asset, f"the copy of {stream}: {wrong}"
             return
     caches = {stream: folder.rpartition("/")[0] for (_, stream), (folder, _) in merged.items()}
-    yield from _configuration(store, ledger, heads, merged, caches)
+    yield from _configuration_faults(store, ledger, heads, merged, caches)
     config = f"{ledger.asset}/{DATA_YAML}"
-    of_index = f"{cache_index(names_of(ledger.asset)['mix'], names_of(ledger.asset)['tokenizer'])}/{DATA_YAML}"
-    if _settings(store, config) != _settings(store, of_index):
+    names = names_in_asset_address(ledger.asset)
+    of_index = f"{cache_index(names['mix'], names['tokenizer'])}/{DATA_YAML}"
+    if _data_yaml_settings(store, config) != _data_yaml_settings(store, of_index):
         say(f"{config}: not proven, its weights, its block or its packing are not those of {of_index}")
 
 
-def _settings(store: Store, path: str) -> Any:
+def _data_yaml_settings(store: Store, path: str) -> Any:
     """What a `data.yaml` says beside the places of the caches; None if it is not there, or cannot be read."""
     tagged = store.read_tagged(path)
     try:
@@ -152,7 +153,7 @@ def _settings(store: Store, path: str) -> Any:
     return {**config, "cache_catalog": None, "components": components}
 
 
-def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, CacheReader]) -> str | None:
+def _copy_difference(store: Store, slices: Sequence[Ledger], copies: Mapping[str, CacheReader]) -> str | None:
     """How the copies of a stream, by split, differ from the parts of its slices; None if they do not."""
     shard_rows: dict[str, dict[str, int]] = {split: {} for split in copies}
     metadata: dict[str, Any] = {}
@@ -162,13 +163,13 @@ def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, Cach
         if any({field: reader.dtype(field) for field in reader.fields} != dtypes for reader in copies.values()):
             return f"its fields are not {dtypes}"
         for part in read_ledger(store, partition)[1]:
-            folders = PartObjects.of_row(part, partition.table).folders
+            folders = PartObjects.decode_from_row(part, partition.table).folders
             if folders.keys() != copies.keys():
                 return f"it has the splits {sorted(copies)}, part {part.name} has {sorted(folders)}"
             digests: list[str] = []
             for split, folder in sorted(folders.items()):
                 first, rows = sum(shard_rows[split].values()), part.counts.get(f"{split} rows", 0)
-                digests += [split, *_digests(copies[split], first, first + rows)]
+                digests += [split, *_row_range_digests(copies[split], first, first + rows)]
                 shard_rows[split][folder.removeprefix(f"{head.asset}/{split}/").rstrip("/")] = rows
                 metadata[split] = load_ledger(store.read(folder + LEDGER_NAME), folder)["metadata"]
             if digest_of(digests) != part.content:
@@ -181,27 +182,27 @@ def _miscopied(store: Store, slices: Sequence[Ledger], copies: Mapping[str, Cach
     return None
 
 
-def _digests(reader: CacheReader, first: int, last: int) -> list[str]:
+def _row_range_digests(reader: CacheReader, first: int, last: int) -> list[str]:
     """As the content digest of a part has them, of rows [first, last)."""
     digests = RowDigests(reader.fields)
     for batch in reader.batches(first, last):
         digests.update(batch)
-    return digests.hexdigests()
+    return digests.field_hex_digests()
 
 
 def plan_contradictions(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     """The packing plans that do not follow from the merged ledgers of the lake: (path, what is wrong)."""
     sound = True
-    for each in _plans(store, ledger, heads):
+    for each in _plan_faults(store, ledger, heads):
         sound = False
         yield each
-    names = names_of(ledger.asset)
+    names = names_in_asset_address(ledger.asset)
     index = read_index_ledger(store, ledger_of_asset(cache_index(names["mix"], names["tokenizer"])))
     if sound and index is not None and index.inputs != ledger.inputs:  # else they are old
         yield ledger.asset, "its slices are not those of the index of its token cache"
 
 
-def _plans(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
+def _plan_faults(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterator[tuple[str, str]]:
     formats = {head.asset: head.recipe.parameters for head in heads}
     for path in (path for path in ledger.files if path.endswith(".json")):
         try:
@@ -223,26 +224,26 @@ def _plans(store: Store, ledger: IndexLedger, heads: Sequence[Ledger]) -> Iterat
         if stored is not None and ledger.files.get(stored.path) != stored.sha256:
             yield path, f"its examples {stored.path} are not those of the ledger"
             continue
-        wrong = _misplanned(store, path, plan, formats[plan.cache]) if plan.cache in formats else None
+        wrong = _plan_difference(store, path, plan, formats[plan.cache]) if plan.cache in formats else None
         if wrong:
             yield path, wrong
 
 
 def _is_empty(path: str, plan: PackingPlan) -> bool:
     """Whether it is the plan of a stream that has no slice yet: nobody but its recipe knows the format of its rows."""
-    names, report = names_of(plan.cache), plan.report
+    names, report = names_in_asset_address(plan.cache), plan.report
     if "stream" not in names or report.documents or report.examples:
         return False
     return path == f"{packing_stem(names['mix'], names['tokenizer'], names['stream'], plan.split, report.length)}.json"
 
 
-def _misplanned(store: Store, path: str, plan: PackingPlan, parameters: Mapping[str, Any]) -> str | None:
+def _plan_difference(store: Store, path: str, plan: PackingPlan, parameters: Mapping[str, Any]) -> str | None:
     """How a plan differs from the one that the packer makes now; None if it does not.
 
     How many documents share an example, and which end of a long one is cut, is the trainer's choice: the plan says it.
     """
     report = plan.report
-    names = names_of(plan.cache)
+    names = names_in_asset_address(plan.cache)
     stem = packing_stem(names["mix"], names["tokenizer"], names["stream"], plan.split, report.length)
     try:
         form = recorded_format(parameters)
@@ -250,7 +251,7 @@ def _misplanned(store: Store, path: str, plan: PackingPlan, parameters: Mapping[
             form = replace(form, pack=report.segments)
         elif isinstance(form, Chat) and report.slice_strategy is not None:
             form = replace(form, pack=report.segments, slice_strategy=report.slice_strategy)
-        made, _ = plan_of(open_split(store, plan.cache, plan.split), form, report.length, (plan.cache, stem))
+        made, _ = plan_packing(open_split(store, plan.cache, plan.split), form, report.length, (plan.cache, stem))
     except (DataError, RecipeError, OverflowError) as error:
         return f"it cannot be made again ({error})"
     if path != f"{stem}.json":

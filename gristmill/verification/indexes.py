@@ -31,13 +31,13 @@ from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compo
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.export.index import old_release
-from gristmill.stages.kind import behaviour_of
+from gristmill.stages.kind import behaviour_of_kind
 from gristmill.stages.mixing.index import (
     Index,
     fingerprint_of_slices,
     index_path,
-    inputs_of,
     read_index,
+    slices_as_inputs,
     totals_of_slices,
 )
 from gristmill.stages.token_cache.merged_ledger import unnamed_merged
@@ -80,25 +80,25 @@ def index_findings(store: Store, path: str, shelves: Sequence[str], say: Say) ->
         return
     if as_json(compose_index(asset, ledger.inputs, ledger.files)) != tagged[0]:
         yield Finding(path, None, "it contradicts itself, or is not canonical JSON", mend)
-    files = (guard_proof(store, file, _changed(store, ledger, file, mend)) for file in sorted(ledger.files))
+    files = (guard_proof(store, file, _index_file_finding(store, ledger, file, mend)) for file in sorted(ledger.files))
     changed = list(chain.from_iterable(files))
     yield from changed
     heads: list[Ledger] = []
-    yield from _slices(store, path, ledger, heads)
-    yield from _strays(store, path, ledger)
+    yield from _slice_findings(store, path, ledger, heads)
+    yield from _stray_object_findings(store, path, ledger)
     yield from (Finding(path, None, what, own or mend) for what, own in slice_findings(store, ledger, shelves, say))
     if not changed and len(heads) == len(ledger.inputs):
-        for file, what in _contradictions(store, ledger, heads, shelves, say):
+        for file, what in _contradicting_files(store, ledger, heads, shelves, say):
             yield Finding(file, None, what, mend)
 
 
-def _changed(store: Store, ledger: IndexLedger, file: str, mend: str) -> Iterator[Finding]:
+def _index_file_finding(store: Store, ledger: IndexLedger, file: str, mend: str) -> Iterator[Finding]:
     """A finding unless a file is as the ledger of its index says."""
     alone = msgspec.structs.replace(ledger, files={file: ledger.files[file]})
     yield from (Finding(path, None, what, mend) for path, what in changed_files(store, alone))
 
 
-def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[Finding]:
+def _slice_findings(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -> Iterator[Finding]:
     """Findings on slices that do not exist, or have changed; the heads of the sound ones are added to `heads`."""
     for upstream in ledger.inputs:
         named = f"{upstream.asset} ({upstream.snapshot})"
@@ -125,12 +125,12 @@ def _slices(store: Store, path: str, ledger: IndexLedger, heads: list[Ledger]) -
             heads.append(head)
 
 
-def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
+def _stray_object_findings(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
     """Findings on objects that need this ledger, but are not named by it."""
     named = {path, *ledger.files, *copied_objects(store, ledger)}
     for entry in store.list(f"{ledger.asset}/"):
         if old_release(ledger, entry.path):  # gc removes it
-            yield from _renamed(store, entry.path)
+            yield from _old_metadataset_finding(store, entry.path)
             continue
         if ledger_of_object(entry.path) == path and entry.path not in named:
             removal = _GC if kind_of(ledger.asset) is PACKING else REMOVE_STRAY
@@ -140,14 +140,14 @@ def _strays(store: Store, path: str, ledger: IndexLedger) -> Iterator[Finding]:
             yield Finding(merged, None, "its index does not name this merged ledger", how_to_reindex(store, path))
 
 
-def _renamed(store: Store, path: str) -> Iterator[Finding]:
+def _old_metadataset_finding(store: Store, path: str) -> Iterator[Finding]:
     """A finding on an older metadataset without the digest in its name. Trainings are started again with it."""
     if (name := _METADATASET.search(path)) and hashlib.sha256(store.read(path)).hexdigest()[:16] != name[1]:
         what = "its content has another digest than its name: a training that is started again reads other samples"
         yield Finding(path, None, what, "restore it from a copy; if no training needs it, remove it")
 
 
-def _contradictions(
+def _contradicting_files(
     store: Store, ledger: IndexLedger, heads: list[Ledger], shelves: Sequence[str], say: Say
 ) -> Iterator[tuple[str, str]]:
     """The files that contradict the slices or each other: (path, what is wrong)."""
@@ -155,7 +155,7 @@ def _contradictions(
     yield from file_contradictions(ledger, heads)
     if kind is CONSOLIDATED:
         yield from copy_contradictions(store, ledger, heads, say)
-    elif kind and (own := behaviour_of(kind)).files(ledger) is not None:
+    elif kind and (own := behaviour_of_kind(kind)).files(ledger) is not None:
         yield from own.contradictions(store, ledger, say)
     elif kind is PACKING:
         yield from plan_contradictions(store, ledger, heads)
@@ -167,7 +167,7 @@ def _contradictions(
             return
         if what := why_not_as_written(store.read(path), index):
             yield path, what
-        yield from ((path, what) for what in _of_index(index, ledger.inputs, heads))
+        yield from ((path, what) for what in _index_origin_problems(index, ledger.inputs, heads))
         if kind is TOKEN_CACHE_INDEX:
             yield from merge_contradictions(store, ledger, heads)
             yield from mixture_contradictions(store, ledger, shelves, say)
@@ -176,8 +176,8 @@ def _contradictions(
             yield from undeclared_release(store, ledger, shelves, say)
 
 
-def _of_index(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:
-    if inputs_of(index) != inputs:
+def _index_origin_problems(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:
+    if slices_as_inputs(index) != inputs:
         yield "its slices are not those of the ledger"
     elif [each.totals for each in index.slices] != [head.totals for head in heads]:
         yield "the totals of its slices are not those of their ledgers"

@@ -88,13 +88,15 @@ def release_findings(store: Store, say: Say, shelves: Sequence[str] = ()) -> Ite
         if path in withdrawn:
             yield withdrawn[path]
         elif path in paths:
-            yield from guard_proof(store, path, _of_release(store, path, say, shelves, has_files=path in folders))
+            yield from guard_proof(store, path, _release_findings(store, path, say, shelves, has_files=path in folders))
         else:
             folder = path.removesuffix(".json")
             yield Finding(path, None, f"no such object, so nothing proves the files in {folder}/", _LOST)
 
 
-def _of_release(store: Store, path: str, say: Say, shelves: Sequence[str], *, has_files: bool) -> Iterator[Finding]:
+def _release_findings(
+    store: Store, path: str, say: Say, shelves: Sequence[str], *, has_files: bool
+) -> Iterator[Finding]:
     data = store.read(path)
     try:
         found = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
@@ -102,10 +104,12 @@ def _of_release(store: Store, path: str, say: Say, shelves: Sequence[str], *, ha
         yield Finding(path, None, f"not a JSON object ({error})", "restore it from a copy")
         return
     if (has_files or "schema" in found) and name_of_release(path) is not None:
-        yield from _pinned(store, path, data, say, shelves)
+        yield from _pinned_release_findings(store, path, data, say, shelves)
 
 
-def _pinned(store: Store, path: str, data: bytes, say: Say, shelves: Sequence[str]) -> Iterator[Finding]:
+def _pinned_release_findings(
+    store: Store, path: str, data: bytes, say: Say, shelves: Sequence[str]
+) -> Iterator[Finding]:
     try:
         release = decode_object(data, PinnedRelease, path, "a release")
     except DataError as error:

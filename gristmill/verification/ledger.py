@@ -18,7 +18,7 @@ from gristmill.lake.asset_kinds import (
     RAW,
     TOKENIZER,
     kind_of,
-    names_of,
+    names_in_asset_address,
 )
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.adopted import root_path
@@ -33,11 +33,11 @@ from gristmill.lake.ledger.files import (
     table_bytes,
 )
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
-from gristmill.lake.ledger.receipts import objects_of, read_run_note
+from gristmill.lake.ledger.receipts import objects_of_row, read_run_note
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pinned_by_releases
-from gristmill.stages.kind import KnownPart, behaviour_of
+from gristmill.stages.kind import KnownPart, behaviour_of_kind
 from gristmill.stages.models.ledger import FolderLedger, find_folder
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from gristmill.verification.shard import ShardProof
@@ -56,9 +56,9 @@ class LedgerProof:
         self._store, self._place = store, partition
         self.head: Ledger | None = None
         self.shards: list[Shard] = []
-        self.findings = list(guard_proof(store, partition.ledger, self._read()))
+        self.findings = list(guard_proof(store, partition.ledger, self._read_head_and_table()))
 
-    def _read(self) -> Iterator[Finding]:
+    def _read_head_and_table(self) -> Iterator[Finding]:
         partition = self._place
         tagged = self._store.read_tagged(partition.ledger)
         if tagged is None:
@@ -89,9 +89,9 @@ class LedgerProof:
             yield Finding(partition.table, None, "its rows are not canonical JSON")
         else:
             self.shards = shards
-        yield from self._agree(head, shards)
+        yield from self._head_table_findings(head, shards)
 
-    def _agree(self, head: Ledger, shards: list[Shard]) -> Iterator[Finding]:
+    def _head_table_findings(self, head: Ledger, shards: list[Shard]) -> Iterator[Finding]:
         """Findings unless the head is the one that the table gives, field by field."""
         partition = self._place
         names = [shard.name for shard in shards]
@@ -100,7 +100,9 @@ class LedgerProof:
         inputs = [(each.asset, each.snapshot) for each in head.inputs]
         if len(inputs) != len(set(inputs)):
             yield Finding(partition.ledger, None, "it names an input twice")
-        composed = compose_ledger(partition, head.recipe, tuple(_open(i, shards) for i in head.inputs), shards)
+        composed = compose_ledger(
+            partition, head.recipe, tuple(_without_composed_fingerprint(i, shards) for i in head.inputs), shards
+        )
         for name in ("asset", "snapshot", "inputs", "totals", "dropped", "fingerprint"):
             recorded, expected = getattr(head, name), getattr(composed, name)
             if recorded != expected:
@@ -115,9 +117,9 @@ class LedgerProof:
                 yield Finding(partition.table, None, what)
                 break
         for shard in shards:
-            yield from self._row(head, shard)
+            yield from self._row_field_findings(head, shard)
 
-    def _row(self, head: Ledger, shard: Shard) -> Iterator[Finding]:
+    def _row_field_findings(self, head: Ledger, shard: Shard) -> Iterator[Finding]:
         """Findings on fields that no row of the kind has, and on inputs that the head does not name."""
         kind, table = self._place.kind, self._place.table
         given = {"members": shard.members, "index": shard.index, "quarantine": shard.quarantine}
@@ -136,48 +138,50 @@ class LedgerProof:
                 what = f"shard {shard.name} was made from {read.shard} of {read.asset} as {read.content}"
                 yield Finding(table, None, f"{what}, but the head names {file} as {known.get(read.asset)}")
 
-    def upstream(self) -> Iterator[Finding]:
+    def upstream_findings(self) -> Iterator[Finding]:
         """Findings on inputs that do not exist, or have changed since."""
         for upstream in self.head.inputs if self.head else ():
             kind = kind_of(upstream.asset)
             if kind is None or not kind.ledger:
                 continue  # blocklists are compared with the ids themselves; raw data have no ledger
             try:
-                current = self._now(upstream)
+                current = self._current_fingerprint(upstream)
             except NewerSchema as error:
                 yield unreadable_finding(error.path, error, error.mend)
                 continue
             except DataError:  # its own audit says what is wrong with it
                 current = None
             if current is None:
-                what = f"made from {_named(upstream)}, which has no valid ledger"
-                yield Finding(self._place.ledger, None, what, self._without(upstream))
+                what = f"made from {_input_in_words(upstream)}, which has no valid ledger"
+                yield Finding(self._place.ledger, None, what, self._missing_input_mend(upstream))
             elif current != upstream.fingerprint:
-                what = f"made from {_named(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
+                what = (
+                    f"made from {_input_in_words(upstream)} as {upstream.fingerprint[:12]}, which is {current[:12]} now"
+                )
                 yield Finding(self._place.ledger, None, what, how_to_remake(self._store, self._place.asset))
             elif self._place.kind.reads == "tables" or not (kind.by_digest or self._place.kind.reads == "digest"):
-                yield from self._inputs(upstream)
+                yield from self._changed_input_findings(upstream)
 
-    def _without(self, upstream: Upstream) -> str:
+    def _missing_input_mend(self, upstream: Upstream) -> str:
         """The mend of a partition whose input is gone. A run makes no input of which the raw data are gone too."""
         mend, kind = how_to_remake(self._store, upstream.asset), kind_of(upstream.asset)
-        if kind is None or not kind.partitioned:
+        if kind is None or not kind.is_partitioned:
             return mend
         gone = f"if the raw data of {upstream.snapshot} are gone for good"
         return f"{mend}; {gone}, remove {self._place.ledger} and its objects"
 
-    def _now(self, upstream: Upstream) -> str | None:
+    def _current_fingerprint(self, upstream: Upstream) -> str | None:
         """The fingerprint of an input today; None if it does not exist."""
         found: Ledger | TokenizerLedger | FolderLedger | None
         if kind_of(upstream.asset) is TOKENIZER:
-            found = read_tokenizer_ledger(self._store, names_of(upstream.asset)["tokenizer"])
+            found = read_tokenizer_ledger(self._store, names_in_asset_address(upstream.asset)["tokenizer"])
         elif kind_of(upstream.asset) is MODEL:
             found = find_folder(self._store, upstream.asset)
         else:
             found = read_head(self._store, place(upstream.asset, upstream.snapshot))
         return found.fingerprint if found else None
 
-    def _inputs(self, upstream: Upstream) -> Iterator[Finding]:
+    def _changed_input_findings(self, upstream: Upstream) -> Iterator[Finding]:
         """Findings on shards whose input shards had another content. The partitions' fingerprints are equal."""
         try:
             contents = {s.name: s.identity for s in read_table(self._store, place(upstream.asset, upstream.snapshot))}
@@ -192,7 +196,8 @@ class LedgerProof:
                     continue
                 if contents.get(read.shard) != read.content:
                     now = contents.get(read.shard, "not there")
-                    what = f"shard {shard.name} was made from {read.shard} of {_named(upstream)} as {read.content}"
+                    source = _input_in_words(upstream)
+                    what = f"shard {shard.name} was made from {read.shard} of {source} as {read.content}"
                     yield Finding(
                         self._place.table,
                         None,
@@ -210,7 +215,7 @@ class LedgerProof:
             return
         partition = self._place
         yield from foreign_names(self._store, partition)
-        named = {path for shard in self.shards for path, _, _ in objects_of(shard, partition)}
+        named = {path for shard in self.shards for path, _, _ in objects_of_row(shard, partition)}
         named |= {root_path(partition)} if any(shard.at for shard in self.shards) else set()
         left = set(read_run_note(self._store, partition).left)
         at_work = paths_in_flight(self._store, partition)
@@ -226,11 +231,11 @@ class LedgerProof:
 
 def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]:
     """Findings on head, table and inputs, and on each part, which its kind verifies."""
-    proof, kind = LedgerProof(store, partition), behaviour_of(partition.kind)
+    proof, kind = LedgerProof(store, partition), behaviour_of_kind(partition.kind)
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream()
+    yield from proof.upstream_findings()
     for row in proof.shards:
         wrong = [] if partition.kind.immutable else _shard_findings(store, partition, row)
         yield from wrong or guard_proof(store, partition.table, kind.findings(KnownPart(store, partition, row)))
@@ -250,7 +255,7 @@ def _shard_findings(store: Store, partition: Place, row: Shard) -> list[Finding]
 
 def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
     """Findings on objects in a part's folder that no ledger names. Whole parts that no ledger names are left to gc."""
-    named = {path for shard in shards for path, _, _ in objects_of(shard, partition)}
+    named = {path for shard in shards for path, _, _ in objects_of_row(shard, partition)}
     folders = {part[1] for path in named if (part := part_at(path))}
     old: set[str] = set()
     for entry in (entry for top in partition.folders if folders for entry in store.list(top)):
@@ -276,7 +281,7 @@ def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]
         say(f"{what} {len(naming)} parts that its ledger does not name; gc keeps them for {files}")
 
 
-def _open(upstream: Upstream, shards: Sequence[Shard]) -> Upstream:
+def _without_composed_fingerprint(upstream: Upstream, shards: Sequence[Shard]) -> Upstream:
     """Clears a fingerprint that compose_ledger() computes from inputs of the shards: of raw data, and of a blocklist.
 
     Gristmill 0.1 took that of a blocklist over all its pairs; then no shard names the pairs that it contains.
@@ -288,7 +293,7 @@ def _open(upstream: Upstream, shards: Sequence[Shard]) -> Upstream:
     return msgspec.structs.replace(upstream, fingerprint="") if kind is RAW or of_shards else upstream
 
 
-def _named(upstream: Upstream) -> str:
+def _input_in_words(upstream: Upstream) -> str:
     return f"{upstream.asset} ({upstream.snapshot})" if upstream.snapshot else upstream.asset
 
 
@@ -300,6 +305,6 @@ def upstream_head(store: Store, upstream: Upstream) -> Ledger | None:
         return None
 
 
-def input_of(head: Ledger, kind: AssetKind) -> Upstream | None:
+def first_input_of_kind(head: Ledger, kind: AssetKind) -> Upstream | None:
     """The first input of a partition that is of a kind; None if there is none."""
     return next((upstream for upstream in head.inputs if kind_of(upstream.asset) is kind), None)

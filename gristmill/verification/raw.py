@@ -10,7 +10,7 @@ from shlex import quote
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.finding import AuditedStore, Finding, guard_proof
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
-from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import raw_stamps
@@ -22,7 +22,7 @@ from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import raw_top, show_path
 from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.parts import part_of
+from gristmill.stages.conversion.parts import recorded_part_edges
 
 _CANNOT = "raw data cannot be compared"
 
@@ -46,10 +46,10 @@ def compared_snapshots(
     """
     found: set[tuple[str, str]] = set()
     for partition in list_ledgers(AuditedStore(lake.store())):
-        if kind_of(partition.asset) is DOCUMENTS and names_of(partition.asset)["version"] == "v0":
-            found.add((names_of(partition.asset)["source"], partition.snapshot))
+        if kind_of(partition.asset) is DOCUMENTS and names_in_asset_address(partition.asset)["version"] == "v0":
+            found.add((names_in_asset_address(partition.asset)["source"], partition.snapshot))
     adopted = {source.name for source in sources.values() if source.adopts}  # verify reads their files anyway
-    found = {(name, key) for name, key in found if _below(name, prefix) and name not in adopted}
+    found = {(name, key) for name, key in found if _is_selected_by_prefix(name, prefix) and name not in adopted}
     unknown = sorted({name for name, _ in found} - set(sources))
     if unknown:
         known = ", ".join(sources) or "none"
@@ -58,22 +58,22 @@ def compared_snapshots(
             f" name the package with --shelves (declared: {known}), or choose others with --asset"
         )
     for source in sources.values():
-        if _below(source.name, prefix) and source.name not in adopted:
-            keys, findings = _listed(lake, source)
+        if _is_selected_by_prefix(source.name, prefix) and source.name not in adopted:
+            keys, findings = _list_raw_snapshots(lake, source)
             found |= {(source.name, key) for key in keys}
             for finding in findings:
                 tell(source.name, finding)
     return sorted(found)
 
 
-def _below(source: str, prefix: str) -> bool:
+def _is_selected_by_prefix(source: str, prefix: str) -> bool:
     """Whether a prefix selects a source's raw data or its v0 documents."""
     word = prefix.rstrip("/")
     tops = (raw_asset(source), documents_asset(source, "v0"))
     return not word or any(top == word or top.startswith(f"{word}/") for top in tops)
 
 
-def _listed(lake: Lake, source: Source) -> tuple[set[str], list[Finding]]:
+def _list_raw_snapshots(lake: Lake, source: Source) -> tuple[set[str], list[Finding]]:
     """The keys of the snapshots with raw data, and the findings on what is in none."""
     strays: list[Stray] = []
     try:
@@ -100,7 +100,7 @@ def audit_raw(lake: Lake, source: Source, snapshot: str, *, first_only: bool = F
         What cannot be read is a finding too, in other words.
     """
     comparison = _Comparison(lake, source, snapshot)
-    findings = chain(comparison.findings(), audit_checksums(lake, source, snapshot, comparison.hashes))
+    findings = chain(comparison.raw_findings(), audit_checksums(lake, source, snapshot, comparison.hashes))
     whole = guard_proof(lake.store(), raw_asset(source.name), findings)
     return list(islice(whole, 1 if first_only else None))
 
@@ -127,7 +127,7 @@ def audit_checksums(
     except (DataError, StoreError) as error:
         yield Finding(folder, None, f"checksums cannot be compared: {error}")
         return
-    for fault in found.faults:
+    for fault in found.checksum_faults:
         yield Finding(folder, None, fault)
 
 
@@ -147,7 +147,7 @@ class _Comparison:
         self._lead = raw_top(source) + source.partition.prefix(snapshot)
         self._make = f"run `python -m gristmill make {quote(lake.url)} {source.name} --snapshot {quote(snapshot)}`"
 
-    def findings(self) -> Iterator[Finding]:
+    def raw_findings(self) -> Iterator[Finding]:
         partition = self._partition
         try:
             ledger = find_ledger(self._lake, partition)
@@ -158,12 +158,12 @@ class _Comparison:
             listing = list_raw(self._source, self._raw, partition.snapshot)
             planned = by_shard(self._source, listing)  # a snapshot that `make` refuses needs another mend than `make`
         except (DataError, StoreError) as error:
-            yield Finding(self._shown(""), None, f"{_CANNOT}: {error}")
+            yield Finding(self._raw_path_for_messages(""), None, f"{_CANNOT}: {error}")
             return
         entries = listing.entries
         if ledger is None:
             what = f"new: nothing was made from the {len(entries)} objects of this snapshot"
-            yield Finding(self._shown(""), None, what, self._make)
+            yield Finding(self._raw_path_for_messages(""), None, what, self._make)
             return
         read: dict[str, list[tuple[str, str]]] = {}
         for shard in ledger[1]:
@@ -173,65 +173,66 @@ class _Comparison:
         self._listing = listing
         sizes = {name: version.size for name, version in raw_stamps(self._lake, partition).items()}
         if not entries:  # then `make` refuses: the whole snapshot may have been lost
-            yield from (self._lost(name, read[name][0][0], CONFIRM) for name in sorted(read))
+            yield from (self._lost_object_finding(name, read[name][0][0], CONFIRM) for name in sorted(read))
             return
         for name in sorted(read.keys() | entries.keys()):
-            yield from self._of_object(name, entries.get(name), read.get(name, ()), sizes.get(name))
+            yield from self._raw_object_findings(name, entries.get(name), read.get(name, ()), sizes.get(name))
         for shard in ledger[1]:
-            yield from self._of_shard(shard, planned.get(shard.name, []), read)
+            yield from self._shard_plan_findings(shard, planned.get(shard.name, []), read)
 
-    def _of_shard(self, shard: Shard, planned: Sequence[str], read: Container[str]) -> Iterator[Finding]:
+    def _shard_plan_findings(self, shard: Shard, planned: Sequence[str], read: Container[str]) -> Iterator[Finding]:
         """Findings unless a shard was made from what its recipe plans, in this order. Lost and new objects are told."""
         listed = self._listing
         named = [each.shard for each in shard.inputs if each.asset == raw_asset(self._source.name)]
         there = [name for name in named if name in listed.entries]
         expected = [name for name in planned if name in read]
         if there != expected or not named:
-            what = (
-                f"shard {shard.name} was made from {_several(named)}, but its recipe makes it from {_several(planned)}"
-            )
+            was, now = _names_in_words(named), _names_in_words(planned)
+            what = f"shard {shard.name} was made from {was}, but its recipe makes it from {now}"
             yield Finding(self._partition.table, None, what, self._make)
             return
-        edges = part_of(shard, self._partition.table)
+        edges = recorded_part_edges(shard, self._partition.table)
         same = len(there) == len(named) == 1 and (edges is None or edges.size == listed.entries[named[0]].size)
         if same and (edges.part if edges else None) != listed.parts.get(named[0]):
             what = f"shard {shard.name} was made from another part of {named[0]} than its recipe makes it from"
             yield Finding(self._partition.table, None, what, self._make)
 
-    def _of_object(
+    def _raw_object_findings(
         self, name: str, entry: Entry | None, read: Sequence[tuple[str, str]], size: int | None
     ) -> Iterator[Finding]:
         partition = self._partition
         where = f"{partition.asset} ({partition.snapshot})"
         if not read:
-            yield Finding(self._shown(name), None, f"new: no shard of {where} was made from it", self._make)
+            yield Finding(
+                self._raw_path_for_messages(name), None, f"new: no shard of {where} was made from it", self._make
+            )
             return
         shard, sha256 = read[0]
         made = f"shard {shard} of {where} was made from it"
         if entry is None:
-            yield self._lost(name, shard, f"if it is to go, {self._make}")
+            yield self._lost_object_finding(name, shard, f"if it is to go, {self._make}")
             return
         restore = f"restore it from a copy; or, if it is to change, {self._make}"
         if size is not None and entry.size != size:
             what = f"changed: it has {entry.size:,} bytes, but had {size:,} when {made}"
-            yield Finding(self._shown(name), None, what, restore)
+            yield Finding(self._raw_path_for_messages(name), None, what, restore)
             return
         try:
             computed = self.hashes[name] = self._listing.sha256(self._raw, name)
         except StoreError as error:
-            yield Finding(self._shown(name), None, f"it cannot be read: {error}")
+            yield Finding(self._raw_path_for_messages(name), None, f"it cannot be read: {error}")
             return
         for shard, sha256 in read:
             if computed != sha256:
                 what = f"changed: its sha256 is {computed}, but shard {shard} of {where} was made from {sha256}"
-                yield Finding(self._shown(name), None, what, restore)
+                yield Finding(self._raw_path_for_messages(name), None, what, restore)
 
-    def _lost(self, name: str, shard: str, remove: str) -> Finding:
+    def _lost_object_finding(self, name: str, shard: str, remove: str) -> Finding:
         made = f"shard {shard} of {self._partition.asset} ({self._partition.snapshot}) was made from it"
         what = f"lost: there is no such object, but {made}"
-        return Finding(self._shown(name), None, what, f"restore it from a copy; or, {remove}")
+        return Finding(self._raw_path_for_messages(name), None, what, f"restore it from a copy; or, {remove}")
 
-    def _shown(self, name: str) -> str:
+    def _raw_path_for_messages(self, name: str) -> str:
         """The path of a raw object for messages; with the address of its store if that is not the lake."""
         return show_path(self._source, self._lead + name)
 
@@ -240,7 +241,7 @@ _SHOWN = 3
 """Raw objects that a finding names at most."""
 
 
-def _several(names: Sequence[str]) -> str:
+def _names_in_words(names: Sequence[str]) -> str:
     """Names of raw objects for a message."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}" if names else "nothing"

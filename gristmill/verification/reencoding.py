@@ -13,10 +13,10 @@ from gristmill.errors import DataError
 from gristmill.execution.finding import Finding, guard_proof
 from gristmill.execution.mend import how_to_replace
 from gristmill.execution.work import Say
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import read_ledger
@@ -24,8 +24,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.row_format import format_of
-from gristmill.recipes.tokenizer import options_of
+from gristmill.recipes.row_format import format_from_mapping
+from gristmill.recipes.tokenizer import read_tokenizer_options
 from gristmill.stages.token_cache.part import PartRecord, PartShard, Range, part_records
 from gristmill.stages.token_cache.part_table import MEND
 from gristmill.stages.token_cache.row_encoder import row_encoder
@@ -51,16 +51,16 @@ def reencoding_findings(
         DataError: the slice or its tokenizer do not exist, a shard has changed since, or a part cannot be read.
     """
     head, parts = read_ledger(store, partition)
-    names = names_of(partition.asset)
+    names = names_in_asset_address(partition.asset)
     documents = place(mix_asset(names["mix"], names["stream"]), partition.snapshot)
     records = list(part_records(parts).values())
     compared = 0
     if records:
-        tokenizer, made = _tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
+        tokenizer, made = _reference_tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
         yield from _other_metadata(store, records, made, say)
         rows = {shard.name: shard for shard in read_ledger(store, documents)[1]}
         for record in records:
-            readers = {s: CacheReader(ranges_of(store), f.rstrip("/")) for s, f in record.folders.items()}
+            readers = {s: CacheReader(range_reader_of_store(store), f.rstrip("/")) for s, f in record.folders.items()}
             for name, old in sorted(record.shards.items()):
                 if not sample.contains_shard(partition.snapshot, name):
                     continue
@@ -72,7 +72,7 @@ def reencoding_findings(
                     continue
                 file = shard_file(store, documents, shard)
                 stored = _StoredShard(file, partition.table, old, readers, how_to_replace(store, partition.table))
-                yield from guard_proof(store, partition.ledger, stored.findings(tokenizer))
+                yield from guard_proof(store, partition.ledger, stored.reencoding_findings(tokenizer))
                 compared += stored.documents
                 encoded |= {name} if stored.is_encoded else set()
     say(f"{partition.asset} ({partition.snapshot}): {compared} documents encoded again")
@@ -96,10 +96,10 @@ class _StoredRows:
         for field, (flat, lengths) in batch.items():
             for number, values in enumerate(np.split(flat, np.cumsum(lengths)[:-1]), start=self.rows):
                 if self.other is None and number < self._count and len(lengths):
-                    self._compare(field, number, values)
+                    self._compare_field_values(field, number, values)
         self.rows += len(next(iter(batch.values()))[1])
 
-    def _compare(self, field: str, number: int, values: Values) -> None:
+    def _compare_field_values(self, field: str, number: int, values: Values) -> None:
         stored = self._reader.row(field, self._first + number)
         if not np.array_equal(values, stored):
             length = min(len(values), len(stored))
@@ -126,16 +126,16 @@ class _StoredShard:
         self._findings: list[Finding] = []
         self.is_encoded, self.documents = False, 0
 
-    def findings(self, tokenizer: ShardTokenizer) -> Iterator[Finding]:
+    def reencoding_findings(self, tokenizer: ShardTokenizer) -> Iterator[Finding]:
         """Findings on rows that differ, on documents in another split or without a row, and on statistics."""
-        tokenizer.tokenize(self._file, self._splits, self._end)
+        tokenizer.tokenize_shard(self._file, self._splits, self._check_shard_end)
         yield from self._findings
 
-    def _end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
+    def _check_shard_end(self, shard: Shard, facts: TokenStatistics, dropped: tuple[int, ...], held: str) -> None:
         old = self._old
         self.is_encoded, self.documents = True, shard.rows
-        places = _places(shard.rows, dropped, held)
-        recorded = _places(shard.rows, old.dropped, old.held)
+        places = _document_splits(shard.rows, dropped, held)
+        recorded = _document_splits(shard.rows, old.dropped, old.held)
         other = next((n for n, pair in enumerate(zip(places, recorded, strict=True)) if pair[0] != pair[1]), None)
         if other is not None:
             what = f"the ledger says that its row is in {recorded[other]}, but encoded again it is in {places[other]}"
@@ -156,7 +156,7 @@ class _StoredShard:
             )
 
 
-def _places(rows: int, dropped: Collection[int], held: str) -> list[str]:
+def _document_splits(rows: int, dropped: Collection[int], held: str) -> list[str]:
     """The split of each document of a shard, or `no split`."""
     flags = unpack_bits(held, rows) if held else np.zeros(rows, np.bool_)
     places = ["validation" if flag else "train" for flag in flags.tolist()]
@@ -166,7 +166,7 @@ def _places(rows: int, dropped: Collection[int], held: str) -> list[str]:
     return places
 
 
-def _tokenizer(
+def _reference_tokenizer(
     store: Store, parameters: dict[str, Any], name: str, record: PartRecord
 ) -> tuple[ShardTokenizer, Mapping[str, Any]]:
     """Tokenizes as the recipe of the cache says, with the reference engine; and Levanter's metadata of its rows.
@@ -176,18 +176,18 @@ def _tokenizer(
     """
     declared = parameters["format"]
     path = next(iter(record.folders.values())) + LEDGER_NAME
-    template = _metadata(store, path).get("chat_template")
+    template = _cache_metadata(store, path).get("chat_template")
     if template is not None and digest_of(template) != parameters.get("template"):
         raise DataError(f"{path}: its chat template is not that of the recipe; {MEND}")
-    options = options_of(parameters, template)
+    options = read_tokenizer_options(parameters, template)
     _, data = read_tokenizer(store, name)
-    kind = format_of({"type": "text"} if declared == "text" else declared)
+    kind = format_from_mapping({"type": "text"} if declared == "text" else declared)
     # the reference itself, not what is kept of it
     encoder, vocabulary = row_encoder(kind, name, data, options, reference=True)
     return ShardTokenizer(encoder, vocabulary, kind.on_trouble, parameters["validation"]), encoder.metadata
 
 
-def _metadata(store: Store, path: str) -> Mapping[str, Any]:
+def _cache_metadata(store: Store, path: str) -> Mapping[str, Any]:
     return load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
 
 
@@ -196,7 +196,7 @@ def _other_metadata(
 ) -> Iterator[Finding]:
     """Findings on parts that say something else of their rows than the tokenizer. Older versions said less: a note."""
     for path in (folder + LEDGER_NAME for record in records for folder in record.folders.values()):
-        found = _metadata(store, path)
+        found = _cache_metadata(store, path)
         other = sorted(key for key in found if key not in made or found[key] != made[key])
         if other:
             yield Finding(path, None, f"its {', '.join(other)} are not those of its tokenizer and its recipe")

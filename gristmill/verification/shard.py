@@ -14,7 +14,7 @@ from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.lake.ledger.model import Quarantine, Shard
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
 from gristmill.lake.rows.shard_file import unpack_pieces
-from gristmill.lake.rows.unpacking import RAW_MEND, gunzip
+from gristmill.lake.rows.unpacking import RAW_MEND, unpack_gzip
 from gristmill.lake.store.protocol import Entry, Store
 
 Members = Sequence[tuple[int, int]]
@@ -62,27 +62,27 @@ class ShardProof:
         if self._store.head(self.path) is None:
             self.findings = [Finding(self.path, None, "there is no such object, but the ledger names it")]
             return
-        pieces = self._hashed()
+        pieces = self._hash_pieces()
         try:
             gzip = self.path.lower().endswith(".gz")
-            plain = gunzip(pieces, self.path, self._begins) if gzip else unpack_pieces(pieces, self.path)
-            yield from self._lines(plain)
+            plain = unpack_gzip(pieces, self.path, self._begins) if gzip else unpack_pieces(pieces, self.path)
+            yield from self._whole_lines(plain)
             self.whole = True
         except DataError as error:
             what = str(error).removeprefix(f"{self.path}: ").removesuffix(f"; {RAW_MEND}")
-            self._trouble.append(Finding(self.path, self._damaged(), what))
+            self._trouble.append(Finding(self.path, self._first_unproven_row(), what))
         for _ in pieces:  # hash the rest too, so that the object's sha256 can be compared
             pass
-        self.findings = [*self._trouble, *(self._of_object() if self._ended else ()), *self._of_content()]
+        self.findings = [*self._trouble, *(self._object_findings() if self._ended else ()), *self._content_findings()]
 
-    def _hashed(self) -> Iterator[bytes]:
+    def _hash_pieces(self) -> Iterator[bytes]:
         for piece in self._store.stream(self.path):
             self._sha256.update(piece)
             self._size += len(piece)
             yield piece
         self._ended = True
 
-    def _lines(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    def _whole_lines(self, pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
         """Whole lines with the number of the first; notes the first row of each gzip member.
 
         Raises:
@@ -116,11 +116,11 @@ class ShardProof:
             self._rows += 1
             yield self._rows - 1, b"".join([*rest, b"\n"])
 
-    def _damaged(self) -> int:
+    def _first_unproven_row(self) -> int:
         """The first row that may be damaged: gzip proves the bytes of a member at its end only."""
         return self._members[-1][1] if len(self._members) == len(self._begins) and self._members else self._rows
 
-    def _of_object(self) -> Iterator[Finding]:
+    def _object_findings(self) -> Iterator[Finding]:
         recorded = self._recorded
         if self._size != recorded.bytes:
             yield Finding(self.path, None, difference_in_words("the object's bytes are", self._size, recorded.bytes))
@@ -133,7 +133,7 @@ class ShardProof:
         ):
             yield Finding(self.path, None, _other_members(self._members, recorded.members))
 
-    def _of_content(self) -> Iterator[Finding]:
+    def _content_findings(self) -> Iterator[Finding]:
         if not self.whole:
             return
         recorded = self._recorded
@@ -153,10 +153,10 @@ def _other_members(found: Members, recorded: Members) -> str:
     """The first difference between the gzip members of an object and those in its ledger, which differ."""
     pairs = zip_longest(found, recorded)
     number, (here, there) = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])
-    return difference_in_words(f"its gzip member {number}", _begin(here), _begin(there))
+    return difference_in_words(f"its gzip member {number}", _member_start(here), _member_start(there))
 
 
-def _begin(member: tuple[int, int] | None) -> str:
+def _member_start(member: tuple[int, int] | None) -> str:
     return f"begins at byte {member[0]} with row {member[1]}" if member else "does not exist"
 
 
@@ -182,7 +182,9 @@ class ReadDocuments:
         self._asset, self._rows = "", 0
         self._shards: dict[tuple[str, Entry], KnownShard] = {}
 
-    def keep(self, store: Store, asset: str, entry: Entry | None, ids: str, lengths: Sequence[int]) -> None:
+    def keep_shard_reading(
+        self, store: Store, asset: str, entry: Entry | None, ids: str, lengths: Sequence[int]
+    ) -> None:
         """Keeps what was read of a shard, and forgets those of other assets.
 
         Args:

@@ -9,7 +9,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.finding import Finding, difference_in_words, prove_object, unreadable_finding
 from gristmill.execution.mend import REMOVE_STRAY
 from gristmill.execution.work import Say
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
@@ -20,10 +20,10 @@ from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigests, folder_names, part_records
-from gristmill.stages.token_cache.part_table import PartTable, ids_of
+from gristmill.stages.token_cache.part_table import PartTable, token_count
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
-from gristmill.verification.documents import table_of
-from gristmill.verification.ledger import LedgerProof, input_of, part_strays, upstream_head
+from gristmill.verification.documents import shards_by_name
+from gristmill.verification.ledger import LedgerProof, first_input_of_kind, part_strays, upstream_head
 from gristmill.verification.trainer_config import recorded_format
 
 
@@ -33,25 +33,25 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     yield from proof.findings
     if proof.head is None:
         return
-    yield from proof.upstream()
-    documents = _documents(store, proof.head)
+    yield from proof.upstream_findings()
+    documents = _mix_slice_table(store, proof.head)
     claims = PartTable(store, partition, proof.shards)
     if documents is not None:
         yield from claims.part_set_findings(documents)
-    yield from _placed(proof.head, partition, claims)
+    yield from _shard_placement_findings(proof.head, partition, claims)
     if proof.shards:
         yield from claims.parts_agree()
     records = part_records(proof.shards)
     for part in proof.shards:
         if part.name in records:
-            yield from _part(store, partition, part, records[part.name], documents)
-    yield from _types(store, proof.head, partition, records)
+            yield from _part_findings(store, partition, part, records[part.name], documents)
+    yield from _array_type_findings(store, proof.head, partition, records)
     for split in SPLITS:
-        yield from _merged(store, partition, split, proof.shards, records)
+        yield from _merged_ledger_findings(store, partition, split, proof.shards, records)
     yield from part_strays(store, partition, proof.shards, say)
 
 
-def _placed(head: Ledger, partition: Place, claims: PartTable) -> Iterator[Finding]:
+def _shard_placement_findings(head: Ledger, partition: Place, claims: PartTable) -> Iterator[Finding]:
     """Findings on shards in other parts, or in another order, than the ledger's own recipe says."""
     parts = head.recipe.parameters.get("parts")
     if isinstance(parts, int) and parts > 0:
@@ -60,19 +60,21 @@ def _placed(head: Ledger, partition: Place, claims: PartTable) -> Iterator[Findi
         yield Finding(partition.ledger, None, f"its recipe's number of parts is {parts!r}")
 
 
-def _documents(store: Store, head: Ledger) -> list[Shard] | None:
+def _mix_slice_table(store: Store, head: Ledger) -> list[Shard] | None:
     """The table of the mix's slice; None if it does not exist, or has changed since the cache was made."""
-    upstream = input_of(head, MIX)
+    upstream = first_input_of_kind(head, MIX)
     if upstream is None:
         return None
     partition = place(upstream.asset, upstream.snapshot)
     current = upstream_head(store, upstream)
     return (
-        list(table_of(store, partition).values()) if current and current.fingerprint == upstream.fingerprint else None
+        list(shards_by_name(store, partition).values())
+        if current and current.fingerprint == upstream.fingerprint
+        else None
     )
 
 
-def _part(
+def _part_findings(
     store: Store, partition: Place, part: Shard, record: PartRecord, documents: Sequence[Shard] | None
 ) -> Iterator[Finding]:
     """Findings on one part: first the bytes of every object, then every row, decoded."""
@@ -81,7 +83,7 @@ def _part(
     if record.sha256 != part.sha256:
         what = difference_in_words("its sha256 is", record.sha256, part.sha256)
         yield Finding(partition.table, None, f"part {part.name}: {what}")
-    yield from _row(partition, part, record)
+    yield from _part_row_findings(partition, part, record)
     if documents is not None:
         ids = digest_of([shard.ids for shard in documents if shard.name in record.shards])
         if ids != part.ids:
@@ -93,11 +95,11 @@ def _part(
     digests, objects = list[str](), set[str]()
     for split, folder in sorted(record.folders.items()):
         try:
-            reader = CacheReader(ranges_of(store), folder.rstrip("/"))
+            reader = CacheReader(range_reader_of_store(store), folder.rstrip("/"))
             objects.update(reader.objects)
             if store.read(folder + LEDGER_NAME) != dump_ledger(reader.ledger):
                 yield Finding(folder + LEDGER_NAME, None, "it is not as Gristmill writes such a ledger")
-            digests += [split, *_decode(reader, record, split, folder)]
+            digests += [split, *_decode_split(reader, record, split, folder)]
         except (DataError, IndexError) as error:
             yield Finding(folder, None, str(error))
             return
@@ -109,7 +111,7 @@ def _part(
         yield Finding(partition.table, None, f"part {part.name}: {what}")
 
 
-def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
+def _part_row_findings(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     """Findings on fields of a part's row that do not follow from its record."""
     if part.length != TOKEN_BYTES * part.counts.get("tokens", 0):
         what = difference_in_words("its length is", TOKEN_BYTES * part.counts.get("tokens", 0), part.length)
@@ -126,7 +128,9 @@ def _row(partition: Place, part: Shard, record: PartRecord) -> Iterator[Finding]
         yield Finding(partition.table, None, f"part {part.name}: it was made from other shards than it has")
 
 
-def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, PartRecord]) -> Iterator[Finding]:
+def _array_type_findings(
+    store: Store, head: Ledger, partition: Place, records: Mapping[str, PartRecord]
+) -> Iterator[Finding]:
     """Findings on arrays whose types are not those of the recorded format: the same bytes would be other numbers."""
     try:
         dtypes = recorded_format(head.recipe.parameters).dtypes
@@ -135,15 +139,15 @@ def _types(store: Store, head: Ledger, partition: Place, records: Mapping[str, P
         return
     for folder in (folder for record in records.values() for folder in record.folders.values()):
         try:
-            reader = CacheReader(ranges_of(store), folder.rstrip("/"))
-        except DataError:  # _part() has a finding on it
+            reader = CacheReader(range_reader_of_store(store), folder.rstrip("/"))
+        except DataError:  # _part_findings() has a finding on it
             continue
         found = {field: reader.dtype(field) for field in reader.fields}
         if found != dtypes:
             yield Finding(folder, None, difference_in_words("its fields are", found, dtypes))
 
 
-def _decode(reader: CacheReader, record: PartRecord, split: str, folder: str) -> list[str]:
+def _decode_split(reader: CacheReader, record: PartRecord, split: str, folder: str) -> list[str]:
     """Decodes a split of a part, and compares it with the ranges in the table.
 
     Returns:
@@ -169,10 +173,10 @@ def _decode(reader: CacheReader, record: PartRecord, split: str, folder: str) ->
                 f"{folder}: shard {name}, rows {first} to {first + rows}, has the tokens {bounds[0]} to {bounds[-1]},"
                 f" in its ledger {start} to {start + tokens}"
             )
-    return digests.hexdigests()
+    return digests.field_hex_digests()
 
 
-def _merged(
+def _merged_ledger_findings(
     store: Store, partition: Place, split: str, parts: Sequence[Shard], records: Mapping[str, PartRecord]
 ) -> Iterator[Finding]:
     """Findings unless the split's merged Levanter ledger, if it exists, agrees with this slice's table."""
@@ -195,7 +199,7 @@ def _merged(
     for name in merged["finished_shards"]:
         if not name.startswith(f"{partition.snapshot}/"):
             continue
-        rows, tokens = merged["shard_rows"][name], ids_of(merged["field_counts_by_shard"].get(name, {}))
+        rows, tokens = merged["shard_rows"][name], token_count(merged["field_counts_by_shard"].get(name, {}))
         if (rows, tokens) != ours.get(name):
             what = f"part {name} has {rows} rows and {tokens} tokens there, in our ledger {ours.get(name, 'no place')}"
             yield Finding(path, None, what)
@@ -224,15 +228,15 @@ def tokenizer_findings(store: Store, name: str, say: Say) -> Iterator[Finding]:
     if is_being_written(store, ledger.asset):
         mark, again = f"{ledger.asset}/{WRITING}", f"run `gristmill make LAKE {ledger.asset}`"
         yield Finding(mark, None, "a run is writing this folder, or was killed", again)
-    yield from _files(store, name, ledger)
-    yield from _vocabulary(store, name, ledger)
+    yield from _tokenizer_file_findings(store, name, ledger)
+    yield from _vocabulary_findings(store, name, ledger)
     for asset, snapshot, fingerprint in ledger.inputs:
         head = upstream_head(store, Upstream(asset, snapshot, fingerprint))
         if head is not None and head.fingerprint != fingerprint:  # a note only: a tokenizer stays valid
             say(f"{ledger.asset}: {asset} ({snapshot}) has changed since it was trained on it")
 
 
-def _files(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
+def _tokenizer_file_findings(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
     for file, sha256 in sorted(ledger.files.items()):
         yield from prove_object(store, tokenizer_path(name, file), sha256)
     folder = f"{tokenizer_asset(name)}/"
@@ -241,7 +245,7 @@ def _files(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding
             yield Finding(entry.path, None, "no ledger names this object", REMOVE_STRAY)
 
 
-def _vocabulary(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
+def _vocabulary_findings(store: Store, name: str, ledger: TokenizerLedger) -> Iterator[Finding]:
     path = tokenizer_path(name)
     tagged = store.read_tagged(path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != ledger.fingerprint:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gristmill.errors import RecipeError
 from gristmill.lake.ledger.model import Ledger
-from gristmill.recipes.row_format import Format, Text, format_of
+from gristmill.recipes.row_format import Format, Text, format_from_mapping
 from gristmill.stages.token_cache.levanter_config import trainer_config
 
 Key = tuple[str, ...]
@@ -33,7 +33,7 @@ def recorded_format(parameters: Mapping[str, Any]) -> Format:
         return Text()
     if not isinstance(declared, Mapping):
         raise RecipeError(f"format {declared!r}: not a mapping; make the slices of the token cache again")
-    return format_of(declared)
+    return format_from_mapping(declared)
 
 
 def first_wrong_value(
@@ -62,12 +62,12 @@ def first_wrong_value(
         return f"not JSON ({error})"
     if json.dumps(config, indent=2).encode() + b"\n" != data:
         return "its bytes are not those that Gristmill writes"
-    found = dict(_leaves(config))
+    found = dict(_flatten_config(config))
     weighted = {key[1] for key in found if key[:1] == ("train_weights",) and len(key) > 1}
     if weighted != caches.keys():
         return f"it has weights of {sorted(weighted)}, the index has the streams {sorted(caches)}"
     known: set[Key] = set()
-    for expected, whose in _expected(root, asset, caches, heads):
+    for expected, whose in _expected_config_values(root, asset, caches, heads):
         for key, value in expected.items():
             if found.get(key) != value:
                 return f"its {'.'.join(key)} is {found.get(key, 'missing')}, {whose} says {value}"
@@ -77,12 +77,12 @@ def first_wrong_value(
     return f"it also has {'.'.join(min(more))}, which Gristmill does not write" if more else None
 
 
-def _expected(
+def _expected_config_values(
     root: str, asset: str, caches: Mapping[str, str], heads: Sequence[Ledger]
 ) -> Iterator[tuple[dict[Key, str], str]]:
     """The values that follow from the index, and those that follow from each slice; and what they follow from."""
     anyway = dict(
-        _leaves(trainer_config(root, asset, {key: (cache, Text()) for key, cache in caches.items()}, eos=True))
+        _flatten_config(trainer_config(root, asset, {key: (cache, Text()) for key, cache in caches.items()}, eos=True))
     )
     by_slice = {key for key in anyway if key == ("enforce_eos",) or key[2:3] == ("format",)}
     yield {key: value for key, value in anyway.items() if key not in by_slice}, "the index"
@@ -91,7 +91,7 @@ def _expected(
         cache = {stream: (caches.get(stream, head.asset), recorded_format(parameters))}
         config = trainer_config(root, asset, cache, eos=parameters.get("eos") is not None)
         yield (
-            {key: value for key, value in _leaves(config) if key[2:] not in CHOICES},
+            {key: value for key, value in _flatten_config(config) if key[2:] not in CHOICES},
             f"the recipe of {head.asset} ({head.snapshot})",
         )
 
@@ -105,10 +105,10 @@ def _is_free(key: Key, with_slices: Collection[str]) -> bool:
     return key[:1] in WEIGHTS
 
 
-def _leaves(value: object, key: Key = ()) -> Iterator[tuple[Key, str]]:
+def _flatten_config(value: object, key: Key = ()) -> Iterator[tuple[Key, str]]:
     """Each value that is no mapping, or an empty one, as JSON text; and the keys that lead to it."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from _leaves(inner, (*key, name))
+            yield from _flatten_config(inner, (*key, name))
     else:
         yield key, json.dumps(value)

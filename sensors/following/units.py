@@ -33,7 +33,7 @@ class Unit:
 def units_of(catalogue: Catalogue) -> list[Unit]:
     """All units."""
     below: dict[str, list[str]] = {source: [] for source in catalogue.sources}
-    for address, source in catalogue.slices():
+    for address, source in catalogue.partitioned_assets():
         below[source].append(address)
     units = [
         each for source, addresses in below.items() for each in _split(source, addresses, source, {SOURCE: source})

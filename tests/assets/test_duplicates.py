@@ -14,7 +14,7 @@ from ticking import Daemon, flat
 from assets.duplicates import resolution_asset
 from assets.support.keys import address_of, key_of
 from gristmill.lake.address import place
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
@@ -77,7 +77,7 @@ def said(works: Works, address: str) -> dict[str, Any]:
 def marked(works: Works, snapshot: str) -> list[str]:
     """The ids of the letters of a snapshot that are marked as duplicates."""
     path = place(SET, snapshot).shard("a")
-    rows = (orjson.loads(line) for block in read_blocks(works.store, path) for line in rows_of(block))
+    rows = (orjson.loads(line) for block in read_blocks(works.store, path) for line in split_rows(block))
     return [row["id"] for row in rows if row["attributes"]]
 
 

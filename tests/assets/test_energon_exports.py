@@ -127,7 +127,7 @@ def test_a_changed_raw_shard_makes_one_part_and_the_index_again(
     assert main(["verify", str(exporting.root), "--asset", "exports/blend"]) == 0
     for here in LETTERS.values():
         rows = read_ledger(exporting.store, here)[1]
-        named = {ExportedPart.of_row(row, here.table).folder for row in rows}
+        named = {ExportedPart.decode_from_row(row, here.table).folder for row in rows}
         there = {path.rpartition("/")[0] + "/" for path in objects(exporting, here.folder) if "/part-" in path}
         assert there == named
 

@@ -53,7 +53,7 @@ def test_an_id_twice_in_a_snapshot_is_recorded_and_nothing_is_published(works: W
     assert "not published: ids_unique: 1 ids occur twice" in done.failures["sources__letters__v0__documents.commit"]
     assert done.attempts("sources__letters__v0__documents.commit") == 1
     assert works.ledger(LETTERS_V0) is None
-    claim = json.loads(works.store.read(place(LETTERS_V0, "2024").claim))
+    claim = json.loads(works.store.read(place(LETTERS_V0, "2024").claim_path))
     assert claim["within"]["pid"] == str(os.getpid()), "the process of the run: all its steps are in this one"
     assert not (works.root / "sources/letters/v0/ledgers/attributes").exists()
 

@@ -49,7 +49,7 @@ def audited(mill: Mill, where: Place) -> list[str]:
 
 
 def made_again(mill: Mill, step: Step) -> list[str]:
-    return [str(each) for each in Derivation(mill.lake, step, ShardSample(1), mill.said.append).findings()]
+    return [str(each) for each in Derivation(mill.lake, step, ShardSample(1), mill.said.append).derivation_findings()]
 
 
 def lies(row: Shard, table: str) -> Iterator[tuple[str, Shard]]:
@@ -57,7 +57,7 @@ def lies(row: Shard, table: str) -> Iterator[tuple[str, Shard]]:
     for what, forged in forged_rows(row):
         yield what, forged
         if "facts" in what:
-            yield f"{what}, sealed", seal_row(forged, BinaryPartRecord.of_row(forged, table))
+            yield f"{what}, sealed", seal_row(forged, BinaryPartRecord.decode_from_row(forged, table))
 
 
 @pytest.mark.parametrize("name", ["texts-1", "near-1", "confirmed-1", "hosts-1"])

@@ -148,11 +148,11 @@ def _ids(wheres: list[str]) -> list[str]:
 def test_a_rule_that_asks_for_too_much_fails_by_name(where: str) -> None:
     made = engine(where)
     with pytest.raises((RuleFailed, RulesStopped)) as failed:
-        made.decisions(batch())
+        made.decide_rows(batch())
     words = str(failed.value)
     assert "rule 'hostile'" in words
     assert "CPU time" in words or "emory" in words
-    assert engine("n = 2").decisions(batch()).tolist() == [0, 0]  # the next one is answered
+    assert engine("n = 2").decide_rows(batch()).tolist() == [0, 0]  # the next one is answered
 
 
 @pytest.mark.parametrize("where", REFUSED, ids=_ids(REFUSED))
@@ -163,7 +163,7 @@ def test_a_rule_that_cannot_be_checked_is_refused_by_name(where: str) -> None:
 
 @pytest.mark.parametrize("where", HONEST, ids=_ids(HONEST))
 def test_a_rule_that_only_looks_dear_has_a_result(where: str) -> None:
-    assert engine(where).decisions(batch()).tolist() == [0, 0]
+    assert engine(where).decide_rows(batch()).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -85,7 +85,9 @@ def test_what_a_killed_run_ground_is_not_ground_again(lakes: Lakes) -> None:
     middle = [n for n, phase in enumerate(lakes.changes("convert", 1), start=1) if phase == "grind"][-10]
     assert one_step(mill.lake.url, "convert", 0, middle).wait() == -signal.SIGKILL
     place = mill.documents()
-    receipts = {e.path.removeprefix(place.receipts).removesuffix(".json") for e in mill.store.list(place.receipts)}
+    receipts = {
+        e.path.removeprefix(place.receipts_folder).removesuffix(".json") for e in mill.store.list(place.receipts_folder)
+    }
     done = {name for name in receipts if not name.startswith(".")}
     assert 0 < len(done) < 6
     mill.make(step_of(mill, "convert"))

@@ -113,7 +113,7 @@ def test_a_second_preparation_is_refused_while_one_is_under_way(tmp_path: Path, 
     """Two that saw other tars would leave the index of one with the counts of the other."""
     folder = tmp_path / "tars"
     place(folder, editions[1])
-    store = open_dataset(str(folder), {}).store()
+    store = open_dataset(str(folder), {}).open_dataset_store()
     with lock_folder(store):
         for words in (("prepare", *RATIO, "--force-overwrite"), ("prepare-media", "--media-by-extension")):
             child = Child(lambda words=words: main(["energon", words[0], str(folder), *words[1:]]), folder)  # type: ignore[misc]

@@ -13,6 +13,7 @@ from panics import panic
 from gristmill.errors import (
     DataError,
     defined_at,
+    error_in_words,
     failed_at,
     is_failure,
     is_panic,
@@ -20,7 +21,6 @@ from gristmill.errors import (
     raised_at,
     shorten,
     undone_at_failure,
-    words_of,
 )
 from gristmill.taggers.length import tag
 
@@ -79,7 +79,7 @@ def test_what_python_makes_of_a_request_to_stop_is_none_either() -> None:
     ],
 )
 def test_the_words_of_any_exception_can_be_written(error: BaseException, words: str) -> None:
-    assert words_of(error) == words
+    assert error_in_words(error) == words
 
 
 class Convert:

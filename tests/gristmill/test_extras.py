@@ -17,8 +17,8 @@ from gristmill.lake.store.open import open_store
 from gristmill.readers.files.html_files import HtmlFiles
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.forum.stack_exchange import StackExchangePosts
-from gristmill.readers.web.charsets import decoded
-from gristmill.readers.web.extraction import extracted, extractor_version
+from gristmill.readers.web.charsets import decode_page
+from gristmill.readers.web.extraction import extract_main_text, extractor_version
 from gristmill.readers.web.http import HttpResponse, plain_body
 from gristmill.readers.web.oscar_split import OscarFromWet
 from gristmill.readers.web.pages import WarcPages
@@ -48,8 +48,8 @@ USES: list[tuple[str, str, Callable[[], object]]] = [
     ("resiliparse", "web", WarcPages(source="pages").check),
     ("fastwarc", "web", WarcPages(source="pages").check),
     ("resiliparse", "web", lambda: html_text("<p>Rye")),
-    ("resiliparse", "web", lambda: extracted("<p>Rye", "resiliparse", {})),
-    ("resiliparse", "web", lambda: decoded(b"\xe9", "")),
+    ("resiliparse", "web", lambda: extract_main_text("<p>Rye", "resiliparse", {})),
+    ("resiliparse", "web", lambda: decode_page(b"\xe9", "")),
     ("fastwarc", "web", lambda: plain_body(BROTLI, 100)),
     ("trafilatura", "trafilatura", WarcPages(source="pages", extractor="trafilatura").check),
     ("mwparserfromhell", "wiki", MediaWikiPages(source="wiki").check),

@@ -19,13 +19,13 @@ from wheel import build, run, unpacked
 
 from gristmill import installation
 from gristmill.errors import RecipeError
-from gristmill.execution.remote import environment_of
+from gristmill.execution.remote import worker_environment
 
 pytestmark = pytest.mark.slow
 
 TELL = """
 import json, sys
-from gristmill.execution.remote import environment_of
+from gristmill.execution.remote import worker_environment
 from gristmill.installation import code_version, made_with, top_level
 before = {name.partition(".")[0] for name in sys.modules}
 from gristmill.commands.acquire import lock_files_folder
@@ -97,7 +97,7 @@ def test_an_unpacked_wheel_is_whole_without_the_checkout(built: tuple[Path, Path
     run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x", cwd=tmp_path)
     told = json.loads(run(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(site)!r}){TELL}", cwd=tmp_path))
     assert told == {
-        "code": environment_of(("gristmill",))["gristmill"],  # workers of wheel and checkout accept each other
+        "code": worker_environment(("gristmill",))["gristmill"],  # workers of wheel and checkout accept each other
         "version": f"gristmill {installation.VERSION}",
         "top": str(site / "gristmill" / "location"),
         "packages": installation.VERSION,
@@ -149,8 +149,8 @@ def trees() -> Iterator[ast.Module]:
 
 
 def test_versions_of_what_is_not_installed_are_empty() -> None:
-    assert installation.version_of("no-such-package") == ""
-    assert installation.version_of("numpy")
+    assert installation.installed_version("no-such-package") == ""
+    assert installation.installed_version("numpy")
 
 
 def test_the_location_can_be_loaded_twice() -> None:

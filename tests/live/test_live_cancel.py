@@ -22,7 +22,7 @@ from gristmill.lake.rows.shard_file import read_blocks
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.reports.sizes import quantity
+from gristmill.reports.sizes import number_and_noun
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.tagging.step import TaggingStep
 
@@ -77,7 +77,7 @@ class Slow:
 
     def receipts(self, address: str, snapshot: str) -> int:
         """The shards that are ground and stand in no ledger yet."""
-        lead = place(address, snapshot).receipts
+        lead = place(address, snapshot).receipts_folder
         names = [entry.path.removeprefix(lead) for entry in self.mill.store.list(lead)]
         return len([name for name in names if not name.startswith(".")])
 
@@ -164,7 +164,10 @@ def test_a_run_that_is_cancelled_again_and_again_grinds_each_shard_once_to_the_s
         assert len(workers(slow.live)) == 2
         terminate(slow.live, run, policy)
         said = slow.gone(run).said
-        assert f"{address}: {quantity(TWELVE - kept[address], 'shard')} to grind, {kept[address]} kept, 0 gone" in said
+        assert (
+            f"{address}: {number_and_noun(TWELVE - kept[address], 'shard')} to grind, {kept[address]} kept, 0 gone"
+            in said
+        )
         kept[address] = slow.receipts(address, "2024")
         assert kept[address] == shards
         assert ledger(slow.mill, address, "2024") is None
@@ -188,7 +191,7 @@ def test_a_run_that_is_cancelled_in_the_queue_or_on_its_way_touches_nothing(slow
     terminate(slow.live, first, FORCED)
     slow.gone(second)
     slow.gone(first)
-    assert {path for path in slow.mill.stamps() if path not in before} <= {place(TAPES, "2025").claim}
+    assert {path for path in slow.mill.stamps() if path not in before} <= {place(TAPES, "2025").claim_path}
     assert ledger(slow.mill, TAPES, "2025") is None
 
 
@@ -213,7 +216,7 @@ def test_a_cancelled_rebuild_leaves_the_old_ledger_and_readers_get_old_bytes_or_
     last = slow.live.materialize([TAPES, HEARD], "2026")
     slow.live.succeed(last)
     done = Result(last, slow.instance)
-    assert done.said[0] == f"{TAPES}: {quantity(TWELVE - again, 'shard')} to grind, {again} kept, 0 gone"
+    assert done.said[0] == f"{TAPES}: {number_and_noun(TWELVE - again, 'shard')} to grind, {again} kept, 0 gone"
     assert sources(slow.mill, "2026") == slow.undisturbed("2026")
 
 
@@ -224,5 +227,5 @@ def test_what_a_cancelled_backfill_left_is_made_by_the_next_run(slow: Slow, canc
     slow.permit(ALL)
     run = slow.live.materialize([TAPES], "2021")
     slow.live.succeed(run)
-    grind = quantity(TWELVE - begun, "shard")
+    grind = number_and_noun(TWELVE - begun, "shard")
     assert Result(run, slow.instance).said[0] == f"{TAPES}: {grind} to grind, {begun} kept, 0 gone"

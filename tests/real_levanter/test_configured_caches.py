@@ -9,7 +9,7 @@ import pytest
 from peer import Ask
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.row_format import Chat, Prebuilt
 from gristmill.recipes.rules import Rule, field
@@ -146,7 +146,7 @@ def test_levanter_before_marins_loads_the_consolidated_copies(old_levanter: Ask,
             folder = f"{config['components'][stream.key]['cache_dir']}/{split}"
             path = folder.removeprefix(f"{mill.store.url}/")
             jobs.append({"do": "read", "cache": folder, "fields": stream.format.dtypes})
-            reader = CacheReader(ranges_of(mill.store), path)
+            reader = CacheReader(range_reader_of_store(mill.store), path)
             expected.append([{f: reader.row(f, n).tolist() for f in reader.fields} for n in range(reader.rows)])
     assert [answer["rows"] for answer in old_levanter(*jobs)] == expected
     assert all(expected)

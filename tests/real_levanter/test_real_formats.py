@@ -7,7 +7,7 @@ import pytest
 from peer import Ask
 from rowkit import BOS, CONVERSATIONS, EOS, as_lists, ours, saved, tokenizer_files, trained, turns
 
-from gristmill.recipes.row_format import Chat, Prebuilt, Text, format_of
+from gristmill.recipes.row_format import Chat, Prebuilt, Text, format_from_mapping
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.row_encoder import row_encoder
 
@@ -45,7 +45,7 @@ def test_chat_rows_are_those_of_levanter_and_transformers(ask: Ask, tmp_path: Pa
         levanter, hugging = ask(
             {**job, "do": "process", "format": declared}, {**job, "do": "template", "template": template}
         )
-        made = ours(format_of(declared), data, bos, CONVERSATIONS, template)
+        made = ours(format_from_mapping(declared), data, bos, CONVERSATIONS, template)
         rows = as_lists(made)
         assert rows == hugging["rows"], name
         troubled = {trouble.row for trouble in made.troubles}
@@ -74,7 +74,7 @@ def test_what_rows_tell_the_template_is_told_as_levanter_does(ask: Ask, tmp_path
     ]
     declared = {"type": "chat", "chat_template": template, "system_prompt": "lead", "chat_template_kwargs": "vars"}
     (levanter,) = ask({"do": "process", "tokenizer": str(tmp_path / "plain"), "format": declared, "rows": rows})
-    made = ours(format_of(declared), data, bos, rows, template)
+    made = ours(format_from_mapping(declared), data, bos, rows, template)
     found = as_lists(made)
     assert {trouble.row: trouble.reason for trouble in made.troubles} == {
         3: "undefined template variable",

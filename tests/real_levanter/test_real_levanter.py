@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gristmill.encoding.encoder import Encoder
 from gristmill.formats.levanter.array_writer import ObjectSink
-from gristmill.formats.levanter.cache import CacheReader, CacheWriter, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, CacheWriter, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import CacheLedger, dump_ledger, merged_ledger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
@@ -114,7 +114,7 @@ def test_we_read_files_that_real_levanter_wrote(ask: Ask, tmp_path: Path) -> Non
         file = tmp_path / "copy" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(base64.b64decode(text))
-    cache = CacheReader(ranges_of(FolderStore(str(tmp_path))), "copy")
+    cache = CacheReader(range_reader_of_store(FolderStore(str(tmp_path))), "copy")
     cache.verify()
     assert [cache.row("input_ids", number).tolist() for number in range(cache.rows)] == [
         row["input_ids"] for row in rows
@@ -125,7 +125,7 @@ def test_we_read_files_that_real_levanter_wrote(ask: Ask, tmp_path: Path) -> Non
 def test_we_read_what_real_levanter_writes(levanter: Ask, tmp_path: Path) -> None:
     rows: list[Row] = [*some_rows(4, 200, 3_000), {"input_ids": []}]
     levanter({"do": "write", "cache": str(tmp_path / "cache"), "rows": rows})
-    cache = CacheReader(ranges_of(FolderStore(str(tmp_path))), "cache")
+    cache = CacheReader(range_reader_of_store(FolderStore(str(tmp_path))), "cache")
     cache.verify()
     assert [cache.row("input_ids", number).tolist() for number in range(cache.rows)] == [
         row["input_ids"] for row in rows

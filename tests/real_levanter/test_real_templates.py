@@ -13,7 +13,7 @@ from chattemplates import FAMILIES
 from peer import Ask
 from rowkit import BOS, as_lists, ours, saved, trained
 
-from gristmill.recipes.row_format import format_of
+from gristmill.recipes.row_format import format_from_mapping
 
 CALL = {"id": "abcdefgh1", "type": "function", "function": {"name": "add", "arguments": {"b": 2, "a": "\u00e9<&>"}}}
 TOOL = {
@@ -71,7 +71,7 @@ def compare(ask: Ask, folder: Path, templates: dict[str, str], today: str | None
     answers = ask(*({**job, "format": declared[name]} for name in names))
     good: dict[str, int] = {}
     for name, said in zip(names, answers, strict=True):
-        made = ours(format_of({**declared[name], "today": today}), data, bos, ALL, templates[name])
+        made = ours(format_from_mapping({**declared[name], "today": today}), data, bos, ALL, templates[name])
         troubles = {trouble.row: trouble for trouble in made.troubles}
         rows = as_lists(made)
         for number, row in enumerate(said["rows"]):

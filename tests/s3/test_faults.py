@@ -342,8 +342,8 @@ def test_gc_keeps_a_part_that_a_run_makes_again_while_an_answer_is_lost(
     read = far.read_tagged
 
     def meanwhile(path: str) -> tuple[bytes, str] | None:
-        if path == CACHE.claim and near.head(f"{folder}shard_ledger.json") is None:  # before it is sent again
-            near.put(CACHE.claim, b'{"token":"another"}')
+        if path == CACHE.claim_path and near.head(f"{folder}shard_ledger.json") is None:  # before it is sent again
+            near.put(CACHE.claim_path, b'{"token":"another"}')
             near.put(f"{folder}shard_ledger.json", b"new")
         return read(path)
 

@@ -101,12 +101,12 @@ def test_a_watched_prefix_is_listed_and_prepared_as_a_folder(seaweed: Seaweed, t
     upload(store, tars)
     watched = WatchedFolder(name="tars", path=seaweed.url("watched"), split_ratio=(2, 1, 1))
     dataset = open_watched(watched, Lake(seaweed.url("a-lake"), seaweed.options))
-    seen = FolderWatch().look(watched, dataset.store(), lambda: 0.0, lambda: False)
+    seen = FolderWatch().look(watched, dataset.open_dataset_store(), lambda: 0.0, lambda: False)
     assert seen is not None
     assert seen.objects == 6
     told: list[object] = []
     assert prepare_folder(watched, dataset, 1, told.append).samples == 120
     assert told == []
     assert objects(store) == contents(folder)
-    again = FolderWatch().look(watched, dataset.store(), lambda: 0.0, lambda: False)
+    again = FolderWatch().look(watched, dataset.open_dataset_store(), lambda: 0.0, lambda: False)
     assert again == seen

@@ -235,7 +235,7 @@ def test_a_key_without_raw_data_and_without_a_ledger_goes(works: Works) -> None:
 
 def test_a_key_without_raw_data_stays_while_something_is_made_of_it(works: Works) -> None:
     works.know("2023")
-    claim = place("sources/letters/v0/documents", "2023").claim
+    claim = place("sources/letters/v0/documents", "2023").claim_path
     works.store.put(claim, b"{}")
     assert tick(works) == ("nothing new", [])
     works.store.delete([claim])

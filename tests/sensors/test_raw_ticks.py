@@ -63,7 +63,7 @@ class Ticker:
         self.seconds = 0.0
         self.cursor: str | None = None
         self.warned: list[str] = []
-        below = [address for address, name in works.catalogue.slices() if name == "letters"]
+        below = [address for address, name in works.catalogue.partitioned_assets() if name == "letters"]
         chosen = pace or Pace(now=lambda: self.seconds)
         sources = [source or works.catalogue.sources["letters"]]
         self._sensor = raw_arrival_sensor(sources, {"letters": below}, chosen)
@@ -493,7 +493,7 @@ def test_a_vanished_snapshot_shrinks_through_the_whole_chain_and_then_its_key_go
         ledger = works.ledger(address)
         assert ledger, address
         assert (ledger.totals["shards"], ledger.totals["rows"]) == (0, 0)
-        folders = [f"{address}/2024/", f"{place(address, '2024').stem}.ids/"]
+        folders = [f"{address}/2024/", f"{place(address, '2024').ledger_stem}.ids/"]
         assert [entry.path for folder in folders for entry in works.store.list(folder)] == []
     for index in (BLEND_INDEX, TINY_INDEX):
         told = works.store.read(f"{index}/index.json")
@@ -560,10 +560,10 @@ def test_a_key_stays_as_long_as_a_run_is_at_work_below_it(works: Works) -> None:
     ticker.tick()
     drop(works, "2024")
     ticker.tick()
-    works.store.put(place(BLEND_LETTERS, "2024").claim, b'{"token":"another"}')
+    works.store.put(place(BLEND_LETTERS, "2024").claim_path, b'{"token":"another"}')
     assert ticker.tick() == "2024 reported"
     assert ticker.keys == ["2024", "2025"]
-    works.store.delete([place(BLEND_LETTERS, "2024").claim])
+    works.store.delete([place(BLEND_LETTERS, "2024").claim_path])
     assert ticker.tick().endswith("its key was removed")
 
 

@@ -9,7 +9,7 @@ from assets.support.keys import key_of
 from gristmill.execution.step import Step
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of
 from gristmill.recipes.label import Score, Spans
-from gristmill.recipes.selection import Selection, is_attribute, set_of
+from gristmill.recipes.selection import Selection, is_attribute, set_of_column
 from gristmill.stages.mixing.step import MixingStep
 
 FIELDS = {
@@ -77,7 +77,9 @@ def lineage_of(selection: Selection, reads: Sequence[str]) -> dg.TableColumnLine
     sets = {set_named(address): key_of(address) for address in reads if kind_of(address) is ATTRIBUTES}
     documents = key_of(next(address for address in reads if kind_of(address) is DOCUMENTS))
     ruled = {
-        (sets[set_of(column)], column.path) if is_attribute(column) else (documents, column.path.partition(".")[0])
+        (sets[set_of_column(column)], column.path)
+        if is_attribute(column)
+        else (documents, column.path.partition(".")[0])
         for column in selection.read_columns
         if not column.is_origin
     }

@@ -47,10 +47,10 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
     characters = [each for each in taken if each is not None]
     return {
         "who repeats whom": _drawn(draw_matrix(names, totals, matrix, dedupe.hashed)),
-        "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed, resolution.order.rounds)),
+        "occurrences": _drawn(draw_occurrences(resolution.occurrences, dedupe.hashed, resolution.order.round_count)),
         "snapshots by rank": metadata_table(rows),
         "largest clusters" if dedupe.near else "most frequent units": metadata_table(
-            [each.facts(near=dedupe.near) for each in resolution.largest]
+            [each.cluster_facts(near=dedupe.near) for each in resolution.largest]
         ),
         **(
             {dedupe.repeated_characters: sum(characters)} if characters else {}

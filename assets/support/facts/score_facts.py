@@ -16,10 +16,10 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
-from gristmill.reports.sizes import percent
+from gristmill.reports.sizes import percentage
 from gristmill.scores.described import describe_set, described_before
 from gristmill.scores.examples import Example, read_examples, write_examples
-from gristmill.scores.page import facts_of, plot_of, small_plot_of
+from gristmill.scores.page import facts_of, label_histogram, small_label_histogram
 from gristmill.scores.statistics import LabelStatistics
 
 _IN_WORDS, _LETTERS = 3, 40
@@ -59,7 +59,7 @@ def score_facts(
         return {"scores": f"not described: {escape_controls(str(error))}; `gristmill report` tries again"}
     if not described.labels:
         return {}
-    plots = [markdown_image(label.name, plot_of(label, described.rows)) for label in described.shown_labels]
+    plots = [markdown_image(label.name, label_histogram(label, described.rows)) for label in described.shown_labels]
     return {
         "scores in short": short_facts(described.shown_labels),
         "scores": dg.MetadataValue.md("\n\n".join(plots)),
@@ -83,7 +83,7 @@ def short_facts(labels: Sequence[LabelStatistics]) -> dg.MarkdownMetadataValue:
         labels: their statistics; at least one.
     """
     common = sorted(labels, key=lambda label: -label.rows)
-    return in_short(in_words(common[:_IN_WORDS]), common[0].name[:_LETTERS], small_plot_of(common[0]))
+    return in_short(in_words(common[:_IN_WORDS]), common[0].name[:_LETTERS], small_label_histogram(common[0]))
 
 
 def in_words(labels: Sequence[LabelStatistics]) -> str:
@@ -124,7 +124,7 @@ def label_table_row(label: LabelStatistics, rows: int, *, undeclared: bool = Fal
         "label": facts.pop("label"),
         "rows": label.rows,
         "nulls": rows - label.rows,
-        "rows with spans (%)": percent(label.with_spans, rows) if label.kind == "spans" else None,
+        "rows with spans (%)": percentage(label.with_spans, rows) if label.kind == "spans" else None,
         **facts,
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gristmill.recipes.duplicates.dedupe import NUMBERED_AGAIN
 from gristmill.recipes.selection import CHANGED
-from gristmill.reports.sizes import percent, size_in_words
+from gristmill.reports.sizes import percentage, size_in_words
 from gristmill.stages.mixing.row_filter import ABSENT, NULL
 
 _ELSEWHERE = frozenset({"rows", "bytes", "shards", "length"})
@@ -66,7 +66,7 @@ def dropped_facts(rows: int, dropped: Mapping[str, int]) -> dict[str, Any]:
     """
     left_out = sum(dropped.values())
     read = rows + left_out
-    return {"rows read": read, "rows dropped": left_out, "rows dropped (%)": percent(left_out, read)}
+    return {"rows read": read, "rows dropped": left_out, "rows dropped (%)": percentage(left_out, read)}
 
 
 def _words(total: str, names: Mapping[str, str]) -> str:

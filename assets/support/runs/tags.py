@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import dagster as dg
 
 from assets.support.keys import address_of
-from gristmill.lake.asset_kinds import kind_of, names_of, rank_of
+from gristmill.lake.asset_kinds import kind_of, names_in_asset_address, report_rank
 
 SOURCE, MIX, LAYER = "gristmill/source", "gristmill/mix", "gristmill/layer"
 
@@ -28,7 +28,7 @@ def asset_tags(address: str, source: str = "") -> dict[str, str]:
     >>> asset_tags("token_caches/starter/bpe-1/web", "crawl")
     {'gristmill/source': 'crawl', 'gristmill/mix': 'starter', 'gristmill/layer': 'tokens'}
     """
-    kind, names = kind_of(address), names_of(address)
+    kind, names = kind_of(address), names_in_asset_address(address)
     found = {
         SOURCE: source or names.get("source", ""),
         MIX: names.get("mix", ""),
@@ -77,7 +77,7 @@ def tag_run(context: dg.OpExecutionContext, sources: Mapping[str, str]) -> None:
     asked = context.run.asset_selection or layer.selected_asset_keys
     tags: dict[str, str] = {}
     if LAYER not in context.run.tags:
-        tags = run_tags(sorted(map(address_of, asked), key=rank_of), sources)
+        tags = run_tags(sorted(map(address_of, asked), key=report_rank), sources)
     for key in asked:
         if layer.asset_graph.get(key).parent_keys & asked:
             tags[made_together_tag(address_of(key))] = ""

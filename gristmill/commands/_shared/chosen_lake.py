@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import lake_of
+from gristmill.commands._shared.terminal import lake_of_arguments
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import KINDS, LEDGER_TOPS
 from gristmill.lake.store.open import Lake
@@ -13,7 +13,7 @@ from gristmill.project import is_lake
 
 _LEDGERS = (
     *(f"{top}/{below}ledgers" for top in LEDGER_TOPS for below in ("*/", "*/*/", "*/*/*/")),
-    *(re.sub("{[a-z]+}", "*", kind.ledger) for kind in KINDS if kind.ledger and not kind.partitioned),
+    *(re.sub("{[a-z]+}", "*", kind.ledger) for kind in KINDS if kind.ledger and not kind.is_partitioned),
 )
 """Where the folders of ledgers lie in a lake, and the ledgers of assets without snapshots."""
 
@@ -33,7 +33,7 @@ def chosen_lake(arguments: Namespace) -> Lake:
         arguments: arguments with the lake as it was typed, and the options of its bucket.
 
     Raises:
-        RecipeError: the word is no path, and no lake; or as for lake_of().
+        RecipeError: the word is no path, and no lake; or as for lake_of_arguments().
     """
     word = str(arguments.lake)
     if not names_lake(word):
@@ -41,4 +41,4 @@ def chosen_lake(arguments: Namespace) -> Lake:
             f"{word!r} is no lake: there is no folder of this name with raw data or ledgers; write ./{word} if it is to"
             " be one, or - for the lake of the project"
         )
-    return lake_of(arguments)
+    return lake_of_arguments(arguments)

@@ -14,8 +14,8 @@ def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
         mix: the mix.
         reading: reading of the streams in training.
     """
-    yield f"mix {mix.name}, {title}: {_whole(mix, reading)}"
-    rows = [_cells(each) for each in reading.streams]
+    yield f"mix {mix.name}, {title}: {_total_reading_in_words(mix, reading)}"
+    rows = [_stream_cells(each) for each in reading.streams]
     headings = tuple(rows[0])
     widths = {heading: max(len(heading), *(len(row[heading]) for row in rows)) for heading in headings}
     for row in ({heading: heading for heading in headings}, *rows):
@@ -23,7 +23,7 @@ def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
         yield "  ".join(
             [f"  {row[stream].ljust(widths[stream])}", *(row[each].rjust(widths[each]) for each in numbers)]
         )
-    if bounding := mix.bounding(reading):
+    if bounding := mix.bounding_streams(reading):
         streams, bound = ("stream", "bounds") if len(bounding) == 1 else ("streams", "bound")
         yield (
             f"  {streams} {' and '.join(map(repr, bounding))} {bound} it: more tokens in these shares would read it"
@@ -31,16 +31,16 @@ def reading_lines(title: str, mix: Mix, reading: Reading) -> Iterator[str]:
         )
     for warning in reading.warnings:
         yield f"  warning: {warning}"
-    for shortage in reading.shortages:
+    for shortage in reading.shortage_sentences:
         yield f"  the budget cannot be met: {shortage}"
 
 
-def _whole(mix: Mix, reading: Reading) -> str:
+def _total_reading_in_words(mix: Mix, reading: Reading) -> str:
     """What training reads in total, in words."""
     if reading.total is None:
         return (
-            f"how many tokens training reads is not known, because the documents of {', '.join(mix.packed)} are packed"
-            " into sequences; give the mix sequence_length="
+            f"how many tokens training reads is not known, because the documents of {', '.join(mix.packed_streams)}"
+            " are packed into sequences; give the mix sequence_length="
         )
     words = f"training reads {reading.total:,} tokens"
     if reading.total_sequences is None:
@@ -48,11 +48,11 @@ def _whole(mix: Mix, reading: Reading) -> str:
     return f"{words} in {reading.total_sequences:,} sequences of {reading.sequence_length:,}"
 
 
-def _cells(each: StreamReading) -> dict[str, str]:
+def _stream_cells(each: StreamReading) -> dict[str, str]:
     """The cells of a stream, by their headings. An unknown value has no cell."""
     cells = {"stream": each.stream, "tokens": f"{each.tokens:,}"}
     if each.sequences is not None:
-        cells |= {"sequences": f"{each.sequences:,}", "in them": f"{each.usable:,}"}
+        cells |= {"sequences": f"{each.sequences:,}", "in them": f"{each.usable_tokens:,}"}
     if each.share is not None:
         cells["share"] = f"{each.share:.4g}" if each.tokens else "empty"
     if each.sequence_share is not None:

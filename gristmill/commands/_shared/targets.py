@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gristmill.commands._shared.chosen_lake import names_lake
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import shelves_of
+from gristmill.commands._shared.terminal import shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import LEDGER_TOPS
@@ -57,7 +57,7 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
     words = list(arguments.words)
     first = words[0] if words else "-"
     arguments.lake = first if names_lake(first) else "-"
-    shelves = shelves_of(arguments)
+    shelves = shelf_packages(arguments)
     catalogue = read_catalogue(shelves)
     if not is_path(first):
         target = means_something(catalogue, first)
@@ -69,7 +69,7 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
         if not target and Path(first).is_dir() and arguments.lake == "-":
             _check_may_be_lake(catalogue, first)
             arguments.lake = first
-            shelves_of(arguments)  # none of them is in this folder
+            shelf_packages(arguments)  # none of them is in this folder
     targets = words[1:] if words and (is_path(first) or arguments.lake == first) else words
     return shelves, catalogue, read_targets(catalogue, targets, [check_snapshot(key) for key in arguments.snapshot])
 
@@ -90,7 +90,7 @@ def _check_may_be_lake(catalogue: Catalogue, word: str) -> None:
             raise RecipeError(f"{error}. The folder {word} is no lake; write ./{word} if it is to be one") from error
 
 
-def line_of(prospect: Prospect) -> str:
+def prospect_line(prospect: Prospect) -> str:
     """The line of a partition: its state, its address, how many shards are ground, removed or kept, and why."""
     partition = f"{prospect.asset} ({prospect.snapshot})" if prospect.snapshot else prospect.asset
     counts = [

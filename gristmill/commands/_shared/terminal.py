@@ -53,7 +53,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
 
 
-def lake_of(arguments: Namespace) -> Lake:
+def lake_of_arguments(arguments: Namespace) -> Lake:
     """The lake of the arguments. Options that are not given come from the environment.
 
     Raises:
@@ -65,10 +65,10 @@ def lake_of(arguments: Namespace) -> Lake:
     project = find_project()
     if project:
         project.check_outside(url)
-    return Lake(url, options_of(arguments, environment, url))
+    return Lake(url, bucket_options(arguments, environment, url))
 
 
-def options_of(arguments: Namespace, environment: Environment, lake: str | None = None) -> dict[str, str]:
+def bucket_options(arguments: Namespace, environment: Environment, lake: str | None = None) -> dict[str, str]:
     """The options of the bucket's client. Those that are not given come from the environment.
 
     Args:
@@ -98,7 +98,7 @@ def add_shelves(parser: ArgumentParser) -> None:
     )
 
 
-def shelves_of(arguments: Namespace) -> tuple[str, ...]:
+def shelf_packages(arguments: Namespace) -> tuple[str, ...]:
     """The packages of the arguments, by default those of the environment.
 
     Raises:
@@ -110,7 +110,7 @@ def shelves_of(arguments: Namespace) -> tuple[str, ...]:
         packages = tuple(name.strip() for name in str(arguments.shelves).split(",") if name.strip())
     if not packages:
         raise RecipeError("--shelves: name at least one package")
-    check_outside(lake_of(arguments).url, packages)
+    check_outside(lake_of_arguments(arguments).url, packages)
     return packages
 
 
@@ -122,7 +122,7 @@ def add_engine(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="processes of the local engine (GRISTMILL_WORKERS)")
 
 
-def engine_of(arguments: Namespace) -> OpenEngine:
+def open_engine_of_arguments(arguments: Namespace) -> OpenEngine:
     """Opens the engine of the arguments, by default that of the environment. The caller must close it.
 
     Returns:

@@ -145,7 +145,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
     """
     given = {key: value for key, value in fields.items() if value is not None}
     check_values(given)
-    _check(given)
+    _check_configuration(given)
     _check_bloom(given)
     by_key = any(key.startswith(_DOCUMENTS) for key in given)
     above = _DOCUMENTS if by_key else _PARAGRAPHS
@@ -156,7 +156,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
         attribute=attribute,
         key=KeyPath.parse(given[f"{_DOCUMENTS}key"]) if by_key else None,
         separator=given.get(f"{_PARAGRAPHS}paragraph_separator", "\n"),
-        ngram=None if by_key else _ngram(given),
+        ngram=None if by_key else _ngram_options(given),
         skip_empty=given.get("dedupe.skip_empty", False),
         min_length=given.get("dedupe.min_length", 0),
         min_words=given.get("dedupe.min_words", 0),
@@ -170,7 +170,7 @@ def dedupe_config(fields: Mapping[str, Any]) -> DedupeConfig:
     )
 
 
-def _ngram(given: Mapping[str, Any]) -> NgramOptions | None:
+def _ngram_options(given: Mapping[str, Any]) -> NgramOptions | None:
     if not given.get(f"{_NGRAM}ngram_length"):
         return None
     return NgramOptions(
@@ -181,7 +181,7 @@ def _ngram(given: Mapping[str, Any]) -> NgramOptions | None:
     )
 
 
-def _check(given: Mapping[str, Any]) -> None:
+def _check_configuration(given: Mapping[str, Any]) -> None:
     if not given.get("documents"):
         raise RecipeError("documents: give at least one, in the configuration or by --documents")
     units = [above for above in (_DOCUMENTS, _PARAGRAPHS) if any(key.startswith(above) for key in given)]

@@ -85,8 +85,8 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     """
     files, missed = compared_files(config, options)
     saved = SavedKeys(config.numbered_name(config.bloom_file), options) if config.bloom_file else None
-    inputs = _inputs(files, saved, config)
-    known = _known(saved, config) if saved and config.read_only else None
+    inputs = _safe_inputs(files, saved, config)
+    known = _load_known_keys(saved, config) if saved and config.read_only else None
     chain = hashlib.sha256()
     folders: dict[str, dict[str, tuple[TaggedFile, str]]] = {}
     for file in files:
@@ -100,13 +100,13 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
     if known:
         read = [file for file in files if file in missing]
     else:
-        keys = _keys(saved, config, chain.hexdigest(), force=force) if saved else None
+        keys = _keys_to_save(saved, config, chain.hexdigest(), force=force) if saved else None
         last = max((number for number, file in enumerate(files, 1) if file in missing), default=0)
         read = files if keys else files[:last]
     return DedupePlan(folders=looked_up, missed=missed, files=read, missing=missing, known=known, keys=keys)
 
 
-def _inputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> Inputs:
+def _safe_inputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: DedupeConfig) -> Inputs:
     """What is read, once it is clear that no output is among it. The keys are read or written."""
     attributes = [(file.output, file.name) for file in files]
     keys = [saved] if saved else []
@@ -117,7 +117,7 @@ def _inputs(files: Sequence[TaggedFile], saved: SavedKeys | None, config: Dedupe
     return inputs
 
 
-def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
+def _load_known_keys(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
     header = saved.header()
     if header is None:
         raise RecipeError(
@@ -127,7 +127,7 @@ def _known(saved: SavedKeys, config: DedupeConfig) -> KnownKeys:
     return KnownKeys(saved, header.sha256)
 
 
-def _keys(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force: bool) -> KeysToSave | None:
+def _keys_to_save(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force: bool) -> KeysToSave | None:
     """The keys to save; None if they are saved. A file with keys of other documents is refused.
 
     Dolma would add to it, and a second run would find each document in it.
@@ -183,31 +183,35 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
         homes = {file: folder for folder in folders for file in folder.files}
         for number, file in enumerate(plan.files):
-            documents += _marked(marker, file, homes[file] if file in plan.missing else None, config, options)
-            say(ProgressLine(f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct:,} different keys"))
+            documents += _mark_file(marker, file, homes[file] if file in plan.missing else None, config, options)
+            say(
+                ProgressLine(
+                    f"{number + 1:,} of {len(plan.files):,} files, {marker.distinct_key_count:,} different keys"
+                )
+            )
         if plan.keys:
             plan.keys.file.save(marker.seen, plan.keys.documents, plan.keys.inputs, plan.keys.replaces)
     return documents
 
 
-def _marked(
+def _mark_file(
     marker: Marker, file: TaggedFile, home: AttributeFolder | None, config: DedupeConfig, options: Mapping[str, str]
 ) -> int:
     """Reads one file, and writes its attributes if it has a home. Returns its documents."""
     read = ForeignFile(open_store(file.root, options, foreign=True).stream(file.path, file.version), file.url)
     if home is None:
-        _compare(marker, read, None)
+        _compare_marks(marker, read, None)
         return read.rows
     store = open_outputs(home.root, options)
-    record = FileRecord(file.url, file.version, home.recipe_of(file.name))
+    record = FileRecord(file.url, file.version, home.recipe_of_file(file.name))
     upload = RecordedUpload(store, file.name, record, config.packing, foreign=file.name in home.foreign)
     with undone_at_failure(upload.abort):
-        _compare(marker, read, upload)
+        _compare_marks(marker, read, upload)
         upload.publish(read.sha256)
     return read.rows
 
 
-def _compare(marker: Marker, read: ForeignFile, upload: PackedUpload | None) -> None:
+def _compare_marks(marker: Marker, read: ForeignFile, upload: PackedUpload | None) -> None:
     first = 0
     for block in read.blocks():
         for row in marker.rows(block, read.path, first):

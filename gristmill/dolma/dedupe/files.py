@@ -40,14 +40,14 @@ def compared_files(config: DedupeConfig, options: Mapping[str, str]) -> tuple[li
                     f"{url}: two entries of documents match it. The toolkit would mark all of it as a duplicate of"
                     " itself; leave one out"
                 )
-            output, name = _output(url, pattern, config)
+            output, name = _attribute_folder_and_name(url, pattern, config)
             files[url] = TaggedFile(root, path, version, output, name)
     if not files:
         raise RecipeError(f"no file matches {', '.join(config.documents)}; give paths or patterns of Dolma documents")
     return list(files.values()), missed
 
 
-def _output(url: str, pattern: str, config: DedupeConfig) -> tuple[str, str]:
+def _attribute_folder_and_name(url: str, pattern: str, config: DedupeConfig) -> tuple[str, str]:
     """The folder of the attributes of a file, and its name below it. Each folder of that name is replaced."""
     here = "" if "://" in pattern or pattern.startswith("/") else f"{Path.cwd()}"
     below = url.removeprefix(here)

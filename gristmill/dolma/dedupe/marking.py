@@ -11,7 +11,7 @@ from gristmill.dolma.dedupe.config import DedupeConfig
 from gristmill.dolma.dedupe.seen import Hashes, SeenHashes
 from gristmill.dolma.dedupe.units import NoKey, document_keys, paragraph_keys
 from gristmill.errors import MalformedRow
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 
 
 class Marker:
@@ -31,7 +31,7 @@ class Marker:
         self._compare = self.seen.contains if config.read_only else self.seen.add
 
     @property
-    def distinct(self) -> int:
+    def distinct_key_count(self) -> int:
         """The number of different keys."""
         return len(self.seen)
 
@@ -46,13 +46,13 @@ class Marker:
         Raises:
             MalformedRow: a row is not valid JSON, or has no text or key; names file and row.
         """
-        documents = [_decoded(line, path, first + number) for number, line in enumerate(rows_of(block))]
+        documents = [_decode_row(line, path, first + number) for number, line in enumerate(split_rows(block))]
         config = self._config
         try:
             keyed = document_keys(documents, config.key, config) if config.key else paragraph_keys(documents, config)
         except NoKey as error:
             raise MalformedRow(path, first + error.number, str(error), "Dolma needs one in each document") from error
-        hashes = hashes_of(keyed.keys)
+        hashes = hash_keys(keyed.keys)
         mine = (hashes[:, 1] % np.uint64(config.partitions) == config.partition) | keyed.whole
         seen = np.zeros(len(mine), np.bool_)
         seen[mine] = self._compare(hashes[mine])
@@ -63,7 +63,7 @@ class Marker:
             yield orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
 
 
-def hashes_of(keys: Sequence[bytes]) -> Hashes:
+def hash_keys(keys: Sequence[bytes]) -> Hashes:
     """The XXH3-128 of each key: the high and the low half, shape (n, 2).
 
     Among n different keys, two have the same hash with a probability of about n² / 2^129.
@@ -75,7 +75,7 @@ def hashes_of(keys: Sequence[bytes]) -> Hashes:
     return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, 2)
 
 
-def _decoded(line: bytes, path: str, row: int) -> Any:
+def _decode_row(line: bytes, path: str, row: int) -> Any:
     try:
         document = orjson.loads(line)
     except orjson.JSONDecodeError as error:

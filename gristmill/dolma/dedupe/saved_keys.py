@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from gristmill.dolma.dedupe.seen import Hashes, SeenHashes
-from gristmill.dolma.tagging.records import head_of
+from gristmill.dolma.tagging.records import head_or_none
 from gristmill.errors import AtWork, Conflict, DataError, RecipeError, undone_at_failure
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.open import open_store
@@ -78,11 +78,11 @@ class SavedKeys:
             RecipeError: it is a Bloom filter of the toolkit, or another file.
             DataError: it is truncated, or of a newer version.
         """
-        found = self._found()
+        found = self._read_header_and_entry()
         return None if found is None else found[0]
 
-    def _found(self) -> tuple[KeysHeader, Entry] | None:
-        entry = head_of(self._store, self.name)
+    def _read_header_and_entry(self) -> tuple[KeysHeader, Entry] | None:
+        entry = head_or_none(self._store, self.name)
         if entry is None:
             return None
         line, end, _ = self._store.read_range(self.name, 0, min(entry.size, _LONGEST)).partition(b"\n")
@@ -113,7 +113,7 @@ class SavedKeys:
             DataError: they are not what the header says, or were replaced.
             StoreError: the file was replaced while it was read.
         """
-        found = self._found()
+        found = self._read_header_and_entry()
         if found is None or found[0].sha256 != digest:
             raise DataError(f"{self.url}: it was replaced since this run began; run again")
         header, entry = found
@@ -121,7 +121,7 @@ class SavedKeys:
         bytes_, at, rest = sha256(), 0, b""
         for piece in self._store.stream(self.name, entry.version, entry.size - _KEY * header.keys):
             bytes_.update(piece)
-            whole, rest = _cut(rest + piece)
+            whole, rest = _split_whole_keys(rest + piece)
             keys[at : at + len(whole)] = whole
             at += len(whole)
         ascending = (keys[1:, 0] > keys[:-1, 0]) | ((keys[1:, 0] == keys[:-1, 0]) & (keys[1:, 1] > keys[:-1, 1]))
@@ -131,7 +131,7 @@ class SavedKeys:
 
     def etag(self) -> str | None:
         """The etag of what lies at the path; None if nothing does."""
-        entry = head_of(self._store, self.name)
+        entry = head_or_none(self._store, self.name)
         return entry.etag if entry else None
 
     def save(self, seen: SeenHashes, documents: str, inputs: str, replaces: str | None) -> None:
@@ -147,35 +147,35 @@ class SavedKeys:
             AtWork: another run has written the file since then.
             StoreError: the file cannot be written.
         """
-        keys, bytes_ = seen.ascending(), sha256()
-        for piece in _pieces(keys):
+        keys, bytes_ = seen.sorted_hashes(), sha256()
+        for piece in _key_pieces(keys):
             bytes_.update(piece)
         header = KeysHeader(FORM, VERSION, len(keys), bytes_.hexdigest(), documents, inputs)
         self._store.sweep()
         upload = self._store.upload(self.name)
         if self.etag() != replaces:
             upload.abort()
-            raise self._taken()
+            raise self._path_taken_error()
         with undone_at_failure(upload.abort):
             upload.write(msgspec.json.encode(header, order="sorted") + b"\n")
-            for piece in _pieces(keys):
+            for piece in _key_pieces(keys):
                 upload.write(piece)
         try:
             upload.close()
         except Conflict as error:
-            raise self._taken() from error
+            raise self._path_taken_error() from error
         self._store.sweep()
 
-    def _taken(self) -> AtWork:
+    def _path_taken_error(self) -> AtWork:
         return AtWork(f"{self.url}: another run has written it since this one began, and its keys stay; run again")
 
 
-def _pieces(keys: Hashes) -> Iterator[bytes]:
+def _key_pieces(keys: Hashes) -> Iterator[bytes]:
     for start in range(0, len(keys), _AT_ONCE):
         yield keys[start : start + _AT_ONCE].astype(">u8").tobytes()
 
 
-def _cut(data: bytes) -> tuple[Hashes, bytes]:
+def _split_whole_keys(data: bytes) -> tuple[Hashes, bytes]:
     """The whole keys of some bytes, and what is left."""
     size = len(data) // _KEY * _KEY
     return np.frombuffer(data[:size], ">u8").astype(np.uint64).reshape(-1, 2), data[size:]

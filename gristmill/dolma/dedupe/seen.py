@@ -35,13 +35,13 @@ class SeenHashes:
             hashes: shape (n, 2).
         """
         seen = cls()
-        seen._keep(np.ascontiguousarray(hashes[:, 0]), np.ascontiguousarray(hashes[:, 1]))
+        seen._keep_hashes(np.ascontiguousarray(hashes[:, 0]), np.ascontiguousarray(hashes[:, 1]))
         return seen
 
-    def ascending(self) -> Hashes:
+    def sorted_hashes(self) -> Hashes:
         """All hashes in their order, shape (n, 2). They become one run."""
         while len(self._runs) > 1:
-            self._merge()
+            self._merge_last_runs()
         high, low = self._runs[0] if self._runs else (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
         return np.stack([high, low], 1)
 
@@ -61,16 +61,16 @@ class SeenHashes:
         """
         if not len(hashes):
             return np.zeros(0, np.bool_)
-        order = _order(hashes[:, 0], hashes[:, 1])
+        order = _hash_sort_order(hashes[:, 0], hashes[:, 1])
         high, low = hashes[order, 0], hashes[order, 1]
         first = np.ones(len(order), np.bool_)
         first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
         places = np.flatnonzero(first)
         high, low = high[places], low[places]
-        known = self._known(high, low)
+        known = self._is_known(high, low)
         seen = np.ones(len(order), np.bool_)
         seen[order[places[~known]]] = False
-        self._keep(high[~known], low[~known])
+        self._keep_hashes(high[~known], low[~known])
         return seen
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
@@ -79,32 +79,32 @@ class SeenHashes:
         Args:
             hashes: shape (n, 2).
         """
-        return self._known(hashes[:, 0], hashes[:, 1])
+        return self._is_known(hashes[:, 0], hashes[:, 1])
 
-    def _known(self, high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.bool_]:
+    def _is_known(self, high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.bool_]:
         known = np.zeros(len(high), np.bool_)
         for run in self._runs:
-            known |= _within(run, high, low)
+            known |= _is_in_run(run, high, low)
         return known
 
-    def _keep(self, high: NDArray[Any], low: NDArray[Any]) -> None:
+    def _keep_hashes(self, high: NDArray[Any], low: NDArray[Any]) -> None:
         if len(high):
             self._runs.append((high, low))
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) > len(self._runs[-2][0]):
-            self._merge()
+            self._merge_last_runs()
 
-    def _merge(self) -> None:
+    def _merge_last_runs(self) -> None:
         """The last two runs become one."""
         later, earlier = self._runs.pop(), self._runs.pop()
         highs = np.concatenate([earlier[0], later[0]])
         lows = np.concatenate([earlier[1], later[1]])
         del earlier, later
-        order = _order(highs, lows)
+        order = _hash_sort_order(highs, lows)
         highs = highs[order]
         self._runs.append((highs, lows[order]))
 
 
-def _order(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.int64]:
+def _hash_sort_order(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.int64]:
     """The stable order of hashes by both halves. Two hashes rarely differ in the low half alone."""
     order = np.argsort(high, kind="stable")
     tied = np.flatnonzero(high[order[1:]] == high[order[:-1]])
@@ -113,7 +113,7 @@ def _order(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.int64]:
     return order
 
 
-def _within(run: tuple[NDArray[Any], NDArray[Any]], high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.bool_]:
+def _is_in_run(run: tuple[NDArray[Any], NDArray[Any]], high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each hash is in a run."""
     highs, lows = run
     at = np.searchsorted(highs, high)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gristmill.dolma.dedupe.config import DedupeConfig, NgramOptions
 from gristmill.dolma.dedupe.key_path import KeyPath
-from gristmill.text.column import columns_of
+from gristmill.text.column import text_columns
 
 WHITE = "".join(
     map(chr, (*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000))
@@ -108,7 +108,7 @@ def document_keys(rows: Sequence[Any], path: KeyPath, config: DedupeConfig) -> K
             raise NoKey(number, f"no string at {path.text}")
         data = key.encode()
         if config.min_words > 0:
-            (count,) = (len(words) for words in words_of([key]))
+            (count,) = (len(words) for words in words_of_texts([key]))
             sizes.append(_SKIPPED if count < config.min_words else _NOTHING)
         elif len(data) < config.min_length or (config.skip_empty and not key.strip(WHITE)):
             sizes.append(_SKIPPED)
@@ -186,7 +186,7 @@ def paragraph_keys(rows: Sequence[Any], config: DedupeConfig) -> Keyed:
             documents.append(None)
             continue
         found: list[_Paragraph] = []
-        for start, end, paragraph in _paragraphs(text, config):
+        for start, end, paragraph in _compared_paragraphs(text, config):
             texts.append(paragraph)
             found.append(_Paragraph(start, end))
         documents.append(found)
@@ -195,7 +195,7 @@ def paragraph_keys(rows: Sequence[Any], config: DedupeConfig) -> Keyed:
     return _by_ngram(texts, documents, config.ngram)
 
 
-def _paragraphs(text: str, config: DedupeConfig) -> Iterator[tuple[int, int, str]]:
+def _compared_paragraphs(text: str, config: DedupeConfig) -> Iterator[tuple[int, int, str]]:
     """Start, end and text of each paragraph that is compared."""
     last = len(text.encode()) - 1  # bytes, but compared with code points
     offset = 0
@@ -212,11 +212,11 @@ def _paragraphs(text: str, config: DedupeConfig) -> Iterator[tuple[int, int, str
 
 def _by_ngram(texts: Sequence[str], documents: Sequence[list[_Paragraph] | None], options: NgramOptions) -> Keyed:
     keys: list[bytes] = []
-    pairs = zip(texts, words_of(texts), strict=True)
+    pairs = zip(texts, words_of_texts(texts), strict=True)
 
     def divided(paragraph: _Paragraph) -> _Paragraph:
         text, words = next(pairs)
-        ngrams = list(_ngrams(words, options))
+        ngrams = list(_paragraph_ngrams(words, options))
         whole = len(ngrams) < 2 and not options.skip_short
         keys.extend([*ngrams, text.encode()] if whole else ngrams)
         return replace(paragraph, ngrams=len(ngrams), whole=whole)
@@ -225,7 +225,7 @@ def _by_ngram(texts: Sequence[str], documents: Sequence[list[_Paragraph] | None]
     return _Paragraphs(keys, counted, options)
 
 
-def _ngrams(words: Sequence[bytes], options: NgramOptions) -> Iterator[bytes]:
+def _paragraph_ngrams(words: Sequence[bytes], options: NgramOptions) -> Iterator[bytes]:
     """The n-grams of a paragraph. Until one begins after the first word, the stride is not looked at."""
     last = 0
     for start in range(len(words) - options.length + 1):
@@ -234,17 +234,17 @@ def _ngrams(words: Sequence[bytes], options: NgramOptions) -> Iterator[bytes]:
             yield _BETWEEN.join(words[start : start + options.length])
 
 
-def words_of(texts: Sequence[str]) -> Iterable[list[bytes]]:
+def words_of_texts(texts: Sequence[str]) -> Iterable[list[bytes]]:
     """The words of each text: its pieces of UAX #29 with more than white space.
 
-    >>> list(words_of(["can't  stop."]))
+    >>> list(words_of_texts(["can't  stop."]))
     [[b"can't", b'stop', b'.']]
     """
     found: list[list[bytes]] = [[] for _ in texts]
-    for column in columns_of(texts):
+    for column in text_columns(texts):
         pieces = column.unicode_words
         first = column.points.units[pieces.starts] if len(pieces.starts) else np.zeros(0, np.int64)
-        kept = np.flatnonzero(pieces.filled | ((first >= _CONTROLS[0]) & (first <= _CONTROLS[1])))
+        kept = np.flatnonzero(pieces.has_ink | ((first >= _CONTROLS[0]) & (first <= _CONTROLS[1])))
         bounds = np.searchsorted(kept, pieces.bounds).tolist()
         starts, ends = pieces.starts[kept].tolist(), pieces.ends[kept].tolist()
         for number, place in enumerate(column.places):

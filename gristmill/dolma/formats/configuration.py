@@ -59,11 +59,11 @@ class HiddenVariables(Mapping[str, str]):
         for value, name in values:
             for form in dict.fromkeys((value, repr(value)[1:-1], json.dumps(value)[1:-1])):
                 if len(form) >= _LEAST:
-                    text = _without(text, form, f"${{oc.env:{name}}}")
+                    text = _replace_value_by_name(text, form, f"${{oc.env:{name}}}")
         return text
 
 
-def _without(text: str, value: str, name: str) -> str:
+def _replace_value_by_name(text: str, value: str, name: str) -> str:
     """A text with a name for each place of a value, or of its beginning."""
     begun, found, at = value[:_BEGUN], "", 0
     while (place := text.find(begun, at)) >= 0:
@@ -92,10 +92,10 @@ def read_configuration(data: bytes, where: str, variables: Mapping[str, str] | N
     >>> read_configuration(b'{"documents": ["${oc.env:DATA}/a.gz"]}', "mix.json", {"DATA": "/data"})
     {'documents': ['/data/a.gz']}
     """
-    return resolve_variables(_json(data) or read_yaml(data, where), variables, where)
+    return resolve_variables(_parse_json_fast(data) or read_yaml(data, where), variables, where)
 
 
-def _json(data: bytes) -> Any:
+def _parse_json_fast(data: bytes) -> Any:
     """JSON is YAML too, but a published file has more than a megabyte, and JSON is read a hundred times faster."""
     if not data.lstrip().startswith(b"{"):
         return None
@@ -122,14 +122,14 @@ def resolve_variables(value: Any, variables: Mapping[str, str] | None, where: st
     >>> resolve_variables({"documents": ["${oc.env:DATA}/*.gz", "${oc.env:OTHER,/tmp}/*"]}, {"DATA": "/data"}, "m.yaml")
     {'documents': ['/data/*.gz', '/tmp/*']}
     """
-    return value if variables is None else _resolved(value, variables, where, "")
+    return value if variables is None else _resolve_variables(value, variables, where, "")
 
 
-def _resolved(value: Any, variables: Mapping[str, str], where: str, above: str) -> Any:
+def _resolve_variables(value: Any, variables: Mapping[str, str], where: str, above: str) -> Any:
     if isinstance(value, dict):
-        return {key: _resolved(each, variables, where, f"{above}.{key}") for key, each in value.items()}
+        return {key: _resolve_variables(each, variables, where, f"{above}.{key}") for key, each in value.items()}
     if isinstance(value, list):
-        return [_resolved(each, variables, where, f"{above}.{number}") for number, each in enumerate(value)]
+        return [_resolve_variables(each, variables, where, f"{above}.{number}") for number, each in enumerate(value)]
     if not isinstance(value, str) or "${" not in value or above.endswith(".replacement"):
         return value
     place = f"{where}: {above.lstrip('.')}"

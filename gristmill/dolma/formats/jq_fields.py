@@ -18,22 +18,22 @@ def fields_of_jq(text: str) -> frozenset[str] | None:
     >>> fields_of_jq("to_entries | length > 5")
     """
     try:
-        return _read(parse_jq(text))
+        return _fields_read_by_term(parse_jq(text))
     except RecipeError:
         return None
 
 
-def _read(term: JqTerm) -> frozenset[str] | None:
+def _fields_read_by_term(term: JqTerm) -> frozenset[str] | None:
     """The fields that a term reads whose input is the row."""
     match term:
         case JqPlace(JqInput(), str(key)):
             return frozenset({key})
         case JqPlace(of, _):
-            return _read(of)
+            return _fields_read_by_term(of)
         case JqBinary("|", left, _):
-            return _read(left)
+            return _fields_read_by_term(left)
         case JqBinary(_, left, right):
-            found, more = _read(left), _read(right)
+            found, more = _fields_read_by_term(left), _fields_read_by_term(right)
             return None if found is None or more is None else found | more
         case JqInput() | JqCall():
             return None

@@ -91,9 +91,9 @@ def parse_jq(text: str) -> JqTerm:
     JqBinary(sign='>', left=JqPlace(of=JqPlace(of=JqInput(), at='metadata'), at='n'), right=JqLiteral(value=2))
     """
     reader = _JqReader(text)
-    found = reader.pipe()
+    found = reader.parse_pipe()
     if reader.kind:
-        reader.stop(f"{reader.token!r} is not taken here")
+        reader.raise_parse_error(f"{reader.token!r} is not taken here")
     return found
 
 
@@ -101,114 +101,116 @@ class _JqReader:
     def __init__(self, text: str) -> None:
         self._text, self._at, self._depth = text, 0, 0
         self.kind = self.token = ""
-        self._next()
+        self._next_token()
 
-    def stop(self, reason: str) -> NoReturn:
+    def raise_parse_error(self, reason: str) -> NoReturn:
         raise RecipeError(f"jq {self._text!r}: {reason}")
 
-    def _next(self) -> str:
+    def _next_token(self) -> str:
         """Goes to the next token. Returns the one before."""
         before = self.token
         found = _TOKEN.match(self._text, self._at)
         if found is None:
             if self._text[self._at :].strip():
-                self.stop(f"{self._text[self._at :].strip()[:20]!r} is not taken here")
+                self.raise_parse_error(f"{self._text[self._at :].strip()[:20]!r} is not taken here")
             self.kind = self.token = ""
         else:
             self.kind, self._at = str(found.lastgroup), found.end()
             self.token = found[self.kind]
         return before
 
-    def _take(self, *tokens: str) -> str:
+    def _take_token(self, *tokens: str) -> str:
         if self.kind in {"sign", "word"} and self.token in tokens:
-            return self._next()
+            return self._next_token()
         return ""
 
-    def _need(self, token: str) -> None:
-        if not self._take(token):
-            self.stop(f"{token} is missing before {self.token!r}" if self.token else f"{token} is missing at the end")
+    def _take_required_token(self, token: str) -> None:
+        if not self._take_token(token):
+            self.raise_parse_error(
+                f"{token} is missing before {self.token!r}" if self.token else f"{token} is missing at the end"
+            )
 
-    def pipe(self) -> JqTerm:
+    def parse_pipe(self) -> JqTerm:
         self._depth += 1
         if self._depth > _DEEPEST:
-            self.stop(f"more than {_DEEPEST} levels of parentheses")
-        found = self._binary(0)
-        while self._take("|"):
-            found = JqBinary("|", found, self._binary(0))
+            self.raise_parse_error(f"more than {_DEEPEST} levels of parentheses")
+        found = self._parse_binary(0)
+        while self._take_token("|"):
+            found = JqBinary("|", found, self._parse_binary(0))
         self._depth -= 1
         return found
 
-    def _binary(self, level: int) -> JqTerm:
+    def _parse_binary(self, level: int) -> JqTerm:
         if level == len(_BINARY):
-            return self._postfix()
-        found = self._binary(level + 1)
-        while sign := self._take(*_BINARY[level]):
+            return self._parse_postfix()
+        found = self._parse_binary(level + 1)
+        while sign := self._take_token(*_BINARY[level]):
             # `//` is grouped from the right, and comparisons are not grouped at all.
-            right = self._binary(level if sign == "//" else level + 1)
+            right = self._parse_binary(level if sign == "//" else level + 1)
             found = JqBinary(sign, found, right)
             if sign in _COMPARING:
                 break
         return found
 
-    def _postfix(self) -> JqTerm:
-        found = self._term()
+    def _parse_postfix(self) -> JqTerm:
+        found = self._parse_term()
         while True:
             if self.kind == "field":
-                found = JqPlace(found, self._next()[1:])
-            elif self._take("["):
-                found = JqPlace(found, self._index())
-            elif not self._take("?"):
+                found = JqPlace(found, self._next_token()[1:])
+            elif self._take_token("["):
+                found = JqPlace(found, self._parse_bracket_index())
+            elif not self._take_token("?"):
                 return found
 
-    def _index(self) -> str | int:
+    def _parse_bracket_index(self) -> str | int:
         """What is between brackets, behind the first of them."""
-        sign = -1 if self._take("-") else 1
+        sign = -1 if self._take_token("-") else 1
         if self.kind == "number" and self.token.isdigit():
-            found: str | int = sign * int(self._next())
+            found: str | int = sign * int(self._next_token())
         elif self.kind == "text" and sign > 0:
-            found = str(self._written())
+            found = str(self._token_value())
         else:
-            self.stop("an index is a whole number, or a key in double quotes")
-        self._need("]")
+            self.raise_parse_error("an index is a whole number, or a key in double quotes")
+        self._take_required_token("]")
         return found
 
-    def _written(self) -> Any:
+    def _token_value(self) -> Any:
         """The number or text that is the token."""
-        written = self._next()
+        written = self._next_token()
         try:
             return orjson.loads(written)
         except orjson.JSONDecodeError:
-            return self.stop(f"{written} is not taken here: it is no number or text of JSON")
+            return self.raise_parse_error(f"{written} is not taken here: it is no number or text of JSON")
 
-    def _term(self) -> JqTerm:
+    def _parse_term(self) -> JqTerm:
         if self.kind in {"number", "text"}:
-            return JqLiteral(self._written())
+            return JqLiteral(self._token_value())
         if self.kind == "field":
-            return JqPlace(JqInput(), self._next()[1:])
+            return JqPlace(JqInput(), self._next_token()[1:])
         if self.kind == "word" and self.token not in {"and", "or"}:
-            return self._call(self._next())
-        return self._signed()
+            return self._parse_call(self._next_token())
+        return self._parse_signed_term()
 
-    def _signed(self) -> JqTerm:
+    def _parse_signed_term(self) -> JqTerm:
         """A term that begins with a sign."""
-        if self._take("-") and self.kind == "number":
-            return JqLiteral(-self._written())
-        if self._take("("):
-            found = self.pipe()
-            self._need(")")
+        if self._take_token("-") and self.kind == "number":
+            return JqLiteral(-self._token_value())
+        if self._take_token("("):
+            found = self.parse_pipe()
+            self._take_required_token(")")
             return found
-        if self._take("["):
-            self._need("]")
+        if self._take_token("["):
+            self._take_required_token("]")
             return JqLiteral([])
-        if self._take("."):
-            return JqPlace(JqInput(), str(self._written())) if self.kind == "text" else JqInput()
-        return self.stop(f"{self.token!r} is not taken here" if self.token else "it ends too early")
+        if self._take_token("."):
+            return JqPlace(JqInput(), str(self._token_value())) if self.kind == "text" else JqInput()
+        return self.raise_parse_error(f"{self.token!r} is not taken here" if self.token else "it ends too early")
 
-    def _call(self, word: str) -> JqTerm:
+    def _parse_call(self, word: str) -> JqTerm:
         if word in _WORDS:
             return JqLiteral(_WORDS[word])
-        if not self._take("("):
+        if not self._take_token("("):
             return JqCall(word)
-        argument = self.pipe()
-        self._need(")")
+        argument = self.parse_pipe()
+        self._take_required_token(")")
         return JqCall(word, argument)

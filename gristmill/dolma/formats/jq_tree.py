@@ -65,11 +65,11 @@ def names_of_jq(text: str) -> JqNames:
     >>> sorted(names_of_jq(r'{now: 1} | "\(env.now)" | map(.now)').called)
     ['env', 'map']
     """
-    found = set(_names(_NodeReader(text).read("", 0), ""))
+    found = set(_names_with_roles(_NodeReader(text).read("", 0), ""))
     return JqNames(*(frozenset(name for name, kind in found if kind == each) for each in _KINDS))
 
 
-def _names(nodes: Sequence[JqNode], opening: str) -> Iterator[tuple[str, str]]:
+def _names_with_roles(nodes: Sequence[JqNode], opening: str) -> Iterator[tuple[str, str]]:
     """Each name, and whether it is a call, a definition or a variable."""
     at = 0
     while at < len(nodes):
@@ -87,7 +87,7 @@ def _names(nodes: Sequence[JqNode], opening: str) -> Iterator[tuple[str, str]]:
         elif node.kind == "word" and not is_key and node.text not in _KEYWORDS:
             yield node.text, "call"
         else:
-            yield from _names(node.children, node.text)
+            yield from _names_with_roles(node.children, node.text)
 
 
 class _NodeReader:
@@ -106,7 +106,7 @@ class _NodeReader:
             if text == closing:
                 return tuple(found)
             if text == '"':
-                found.append(JqNode("text", '"', tuple(self._interpolations(depth))))
+                found.append(JqNode("text", '"', tuple(self._read_interpolations(depth))))
             elif text in _CLOSING and not (closing == "}" and text == "if" and (not found or found[-1].text == ",")):
                 found.append(JqNode("group", text, self.read(_CLOSING[text], depth + 1)))
             elif kind == "comment":
@@ -119,7 +119,7 @@ class _NodeReader:
             raise RecipeError(f"jq {self._text!r}: {closing} is missing at the end")
         return tuple(found)
 
-    def _interpolations(self, depth: int) -> Iterator[JqNode]:
+    def _read_interpolations(self, depth: int) -> Iterator[JqNode]:
         """What a text computes: each as a group. Its opening quote is read."""
         while self._at < len(self._text):
             begun = self._text[self._at : self._at + 2]

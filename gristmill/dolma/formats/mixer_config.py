@@ -186,7 +186,7 @@ def mixer_config(
     if twice:
         raise RecipeError(f"{where}: several streams have one name, such as {twice[0]!r}; rename one")
     for stream in config.streams:
-        _check(stream, f"{where}: stream {stream.name!r}")
+        _check_stream(stream, f"{where}: stream {stream.name!r}")
     return config
 
 
@@ -197,7 +197,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def _check(stream: StreamSpec, where: str) -> None:
+def _check_stream(stream: StreamSpec, where: str) -> None:
     if not stream.documents:
         raise RecipeError(f"{where}: give documents")
     if stream.name in {"", ".", ".."} or "/" in stream.name:

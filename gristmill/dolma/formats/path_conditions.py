@@ -149,23 +149,23 @@ def is_number(value: Json) -> bool:
     return type(value) is int or type(value) is float
 
 
-def _equal(left: Values, right: Values) -> bool:
+def _is_equal(left: Values, right: Values) -> bool:
     return len(left) == len(right) and all(map(is_same_value, left, right))
 
 
-def _less(left: Values, right: Values) -> bool:
+def _is_less(left: Values, right: Values) -> bool:
     if len(left) != 1 or len(right) != 1 or not (is_number(left[0]) and is_number(right[0])):
         return False
     return float(left[0]) < float(right[0])
 
 
-def _within(left: Values, right: Values) -> bool:
+def _is_in_list(left: Values, right: Values) -> bool:
     among = right[0] if right else None
     elements = list(among.values()) if isinstance(among, dict) else among
     return isinstance(elements, list) and any(is_same_value(each, one) for each in left for one in elements)
 
 
-def _any_of(left: Values, right: Values) -> bool:
+def _has_common_element(left: Values, right: Values) -> bool:
     if not left:
         return True
     among = right[0] if right else None
@@ -176,7 +176,7 @@ def _any_of(left: Values, right: Values) -> bool:
     )
 
 
-def _subset(left: Values, right: Values) -> bool:
+def _is_subset(left: Values, right: Values) -> bool:
     if not left:
         return True
     among = right[0] if right else None
@@ -185,41 +185,41 @@ def _subset(left: Values, right: Values) -> bool:
     return all(any(is_same_value(one, other) for other in among) for one in left[0])
 
 
-def _size(left: Values, right: Values) -> bool:
+def _has_equal_size(left: Values, right: Values) -> bool:
     if not right or not is_number(right[0]):
         return False
     size = max(0, int(right[0]))
     return all(isinstance(e, str | list | dict) and len(e.encode() if isinstance(e, str) else e) == size for e in left)
 
 
-def _pattern(left: Values, right: Values) -> bool:
+def _matches_pattern(left: Values, right: Values) -> bool:
     pattern = re2.compile(right[0], QUIET)
     return any(isinstance(each, str) and pattern.search(each) is not None for each in left)
 
 
 Sign = Callable[[Values, Values], bool]
 SIGNS: Mapping[str, Sign] = {
-    "==": _equal,
-    "!=": lambda left, right: not _equal(left, right),
-    "~=": _pattern,
-    ">=": lambda left, right: _less(right, left) or _equal(left, right),
-    ">": lambda left, right: _less(right, left),
-    "<=": lambda left, right: _less(left, right) or _equal(left, right),
-    "<": _less,
-    "in": _within,
-    "nin": lambda left, right: not _within(left, right),
-    "size": _size,
-    "noneOf": lambda left, right: not _any_of(left, right),
-    "anyOf": _any_of,
-    "subsetOf": _subset,
+    "==": _is_equal,
+    "!=": lambda left, right: not _is_equal(left, right),
+    "~=": _matches_pattern,
+    ">=": lambda left, right: _is_less(right, left) or _is_equal(left, right),
+    ">": lambda left, right: _is_less(right, left),
+    "<=": lambda left, right: _is_less(left, right) or _is_equal(left, right),
+    "<": _is_less,
+    "in": _is_in_list,
+    "nin": lambda left, right: not _is_in_list(left, right),
+    "size": _has_equal_size,
+    "noneOf": lambda left, right: not _has_common_element(left, right),
+    "anyOf": _has_common_element,
+    "subsetOf": _is_subset,
 }
 """What each sign asks. Numbers are compared by size as floats; `==` tells integers from floats."""
 
 
-def number_of(text: str) -> Any:
+def parse_number_literal(text: str) -> Any:
     """The number of a literal: an integer of 64 bits, else a float.
 
-    >>> number_of("1"), number_of("1.0"), number_of("9223372036854775808")
+    >>> parse_number_literal("1"), parse_number_literal("1.0"), parse_number_literal("9223372036854775808")
     (1, 1.0, 9.223372036854776e+18)
     """
     try:

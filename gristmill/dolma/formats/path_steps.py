@@ -94,15 +94,15 @@ class DescendantStep:
     key: str | None
 
     def find(self, value: Json, root: Json) -> Sequence[Json]:  # noqa: ARG002 - as all steps
-        return list(self._below(value))
+        return list(self._all_descendants(value))
 
-    def _below(self, value: Json) -> Iterator[Json]:
+    def _all_descendants(self, value: Json) -> Iterator[Json]:
         if self.key is not None and isinstance(value, dict) and self.key in value:
             yield value[self.key]
         for child in child_values(value):
             if self.key is None:
                 yield child
-            yield from self._below(child)
+            yield from self._all_descendants(child)
 
 
 def child_values(value: Json) -> Sequence[Json]:

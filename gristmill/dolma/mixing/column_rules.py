@@ -92,55 +92,55 @@ def column_rule(path: JsonPath) -> ColumnRule | None:
     match path.steps:
         case (FieldStep(key), FilterStep(condition)) if key == _ATTRIBUTES:
             places: list[Place] = []
-            judge = _judge(condition, places)
+            judge = _compile_condition(condition, places)
             return ColumnRule(frozenset(label for label, _ in places), judge) if judge else None
     return None
 
 
-def _judge(condition: Condition, places: list[Place]) -> Judge | None:
+def _compile_condition(condition: Condition, places: list[Place]) -> Judge | None:
     match condition:
         case AllHold():
-            return _all([_judge(each, places) for each in _needed(condition)])
+            return _all_hold([_compile_condition(each, places) for each in _conjunction_parts(condition)])
         case AnyHolds(left, right):
-            return _either(_judge(left, places), _judge(right, places))
+            return _either_holds(_compile_condition(left, places), _compile_condition(right, places))
         case PathComparison(JsonPath() as left, sign, right):
-            place = _place(left)
+            place = _place_of_path(left)
             if place is None or not isinstance(right, WrittenValue):
                 return None
             places.append(place)
-            return _compared(place, sign, right.value)
+            return _compile_comparison(place, sign, right.value)
     return None
 
 
-def _needed(condition: AllHold) -> list[Condition]:
+def _conjunction_parts(condition: AllHold) -> list[Condition]:
     """The parts of a conjunction, without `@.a && @.a[0]` beside `@.a[0][2] < 1`: they follow from it."""
     parts = parts_of_and(condition)
     strict = [
         place
         for part in parts
         if isinstance(part, PathComparison) and part.sign in {"<", ">", "<=", ">="} and isinstance(part.left, JsonPath)
-        if (place := _place(part.left))
+        if (place := _place_of_path(part.left))
     ]
-    return [part for part in parts if not _follows(part, strict)]
+    return [part for part in parts if not _follows_from_part(part, strict)]
 
 
-def _follows(part: Condition, strict: Sequence[Place]) -> bool:
+def _follows_from_part(part: Condition, strict: Sequence[Place]) -> bool:
     if not isinstance(part, PathComparison) or part.sign or not isinstance(part.left, JsonPath):
         return False
-    place = _place(part.left)
+    place = _place_of_path(part.left)
     return place is not None and any(
         label == place[0] and indices[: len(place[1])] == place[1] for label, indices in strict
     )
 
 
-def _place(path: JsonPath) -> Place | None:
+def _place_of_path(path: JsonPath) -> Place | None:
     if path.from_root or not path.steps or not isinstance(path.steps[0], FieldStep):
         return None
     indices = [step.index for step in path.steps[1:] if isinstance(step, IndexStep)]
     return (path.steps[0].key, tuple(indices)) if len(indices) == len(path.steps) - 1 else None
 
 
-def _compared(place: Place, sign: str, bound: Any) -> Judge | None:
+def _compile_comparison(place: Place, sign: str, bound: Any) -> Judge | None:
     if not sign:
         return lambda columns: [value is not ABSENT for value in columns.values_at(place)]
     if not is_number(bound):
@@ -162,7 +162,7 @@ def _compared(place: Place, sign: str, bound: Any) -> Judge | None:
     return {"<": less, ">": more, "<=": at_most, ">=": at_least}.get(sign)
 
 
-def _all(judges: Sequence[Judge | None]) -> Judge | None:
+def _all_hold(judges: Sequence[Judge | None]) -> Judge | None:
     known = [judge for judge in judges if judge is not None]
     if len(known) < len(judges):
         return None
@@ -171,7 +171,7 @@ def _all(judges: Sequence[Judge | None]) -> Judge | None:
     return lambda columns: [all(flags) for flags in zip(*(judge(columns) for judge in known), strict=True)]
 
 
-def _either(left: Judge | None, right: Judge | None) -> Judge | None:
+def _either_holds(left: Judge | None, right: Judge | None) -> Judge | None:
     if left is None or right is None:
         return None
     return lambda columns: [a or b for a, b in zip(left(columns), right(columns), strict=True)]

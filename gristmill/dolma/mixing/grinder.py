@@ -14,7 +14,7 @@ from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_out
 from gristmill.errors import undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.rows.row_blocks import read_row_blocks
-from gristmill.lake.rows.shard_file import suffix, unpack_pieces
+from gristmill.lake.rows.shard_file import lower_suffix, unpack_pieces
 from gristmill.lake.store.open import open_store
 
 _BLOCK = 1 << 18
@@ -46,14 +46,14 @@ class MixGrinder:
         read = 0
         with undone_at_failure(upload.abort):
             for each in body.file.inputs:
-                read += self._mix(mixer, each, body.stream, upload)
+                read += self._mix_input_file(mixer, each, body.stream, upload)
             upload.publish(one.version.etag, read=read, unseen=tuple(sorted(mixer.unseen)))
         facts = {"documents": read, "kept": upload.rows, f"read {body.recipe}": read}
         return Outcome((), facts=facts | {f"unseen {body.recipe} {name}": read for name in mixer.unseen})
 
-    def _mix(self, mixer: StreamMixer, each: InputFile, stream: StreamSpec, upload: PackedUpload) -> int:
-        path, documents = self._open(each.documents, stream)
-        feeds = [ForeignRows(*self._open(file, stream)) for file in each.attributes]
+    def _mix_input_file(self, mixer: StreamMixer, each: InputFile, stream: StreamSpec, upload: PackedUpload) -> int:
+        path, documents = self._open_input_file(each.documents, stream)
+        feeds = [ForeignRows(*self._open_input_file(file, stream)) for file in each.attributes]
         name = each.documents.path.rpartition("/")[2]
         first = 0
         for block in documents:
@@ -64,11 +64,11 @@ class MixGrinder:
             feed.finish(path, first)
         return first
 
-    def _open(self, file: PlacedFile, stream: StreamSpec) -> tuple[str, Iterator[bytes]]:
+    def _open_input_file(self, file: PlacedFile, stream: StreamSpec) -> tuple[str, Iterator[bytes]]:
         """The path of a file, for messages, and its rows."""
         named = stream.compression.input
-        ending = suffix(file.path) if named is None else PACKINGS[named]
-        path = file.url if suffix(file.path) == ending else f"{file.url} as {ending or 'plain'}"
+        ending = lower_suffix(file.path) if named is None else PACKINGS[named]
+        path = file.url if lower_suffix(file.path) == ending else f"{file.url} as {ending or 'plain'}"
         packed = open_store(file.root, self._options, foreign=True).stream(file.path, file.version)
         return path, read_row_blocks(unpack_pieces(packed, path), path, _BLOCK)
 

@@ -42,7 +42,7 @@ class _JqProcess(LimitedProcess):
         )
 
     @property
-    def limited(self) -> bool:
+    def has_passed_limit(self) -> bool:
         """Whether the process, which has ended, passed a limit of its own. Else it may have died while it was idle."""
         return -self.process.wait() in {signal.SIGPROF, signal.SIGABRT}
 
@@ -64,7 +64,7 @@ _idle: dict[tuple[int, ProcessLimits], list[_JqProcess]] = {}
 def _end_idle() -> None:
     for (owner, _), processes in _idle.items():
         for process in processes if owner == os.getpid() else ():
-            process.kill()
+            process.kill_process()
 
 
 def values_by_process(text: str, rows: Sequence[str], limits: ProcessLimits = LIMITS) -> Iterator[list[Any]]:
@@ -83,7 +83,7 @@ def values_by_process(text: str, rows: Sequence[str], limits: ProcessLimits = LI
     """
     if not rows:
         return
-    answered = _asked(text, rows, limits)
+    answered = _ask_new_process(text, rows, limits)
     if not isinstance(answered, str):
         yield from answered[0]
         if answered[1] is not None:
@@ -105,29 +105,29 @@ def check_by_process(text: str, limits: ProcessLimits = LIMITS) -> None:
     Raises:
         ValueError: it does not, or passes the limits.
     """
-    answered = _asked(text, [], limits)
+    answered = _ask_new_process(text, [], limits)
     error = answered if isinstance(answered, str) else answered[1]
     if error is not None:
         raise ValueError(error)
 
 
-def _asked(text: str, rows: Sequence[str], limits: ProcessLimits) -> Answer | str:
+def _ask_new_process(text: str, rows: Sequence[str], limits: ProcessLimits) -> Answer | str:
     """The answer of a process, or why it has ended."""
     question = BETWEEN.join([json.dumps(text), *rows]).encode()
     idle = _idle.setdefault((os.getpid(), limits), [])
     reused = bool(idle)
     process = idle.pop() if reused else _JqProcess(limits)
-    answered = _answered(process, question)
-    if answered is None and reused and not process.limited:  # perhaps this row had no part in its end
-        process.kill()
+    answered = _answer_or_kill(process, question)
+    if answered is None and reused and not process.has_passed_limit:  # perhaps this row had no part in its end
+        process.kill_process()
         process = _JqProcess(limits)
-        answered = _answered(process, question)
+        answered = _answer_or_kill(process, question)
     if answered is None:
         return why_ended(process.end(), limits, "jq")
     idle.append(process)
     return answered
 
 
-def _answered(process: _JqProcess, question: bytes) -> Answer | None:
-    with undone_at_failure(process.kill):  # when this process is being stopped, the answer would come too late
+def _answer_or_kill(process: _JqProcess, question: bytes) -> Answer | None:
+    with undone_at_failure(process.kill_process):  # when this process is being stopped, the answer would come too late
         return process.ask(question)

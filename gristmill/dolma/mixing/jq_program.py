@@ -99,7 +99,7 @@ class JqProgram:
             ValueError: the expression fails on the next row, or gives the bare number 0, of which Dolma's mixer takes 0
                 for false and 0.0 of a row for true.
         """
-        return (bool(values) and all(values) for values in self._compared(rows))
+        return (bool(values) and all(values) for values in self._compared_values(rows))
 
     def any_true(self, rows: Iterable[str]) -> Iterator[bool]:
         """Whether the expression gives anything that counts as true; one answer for each row.
@@ -107,9 +107,9 @@ class JqProgram:
         Raises:
             ValueError: see matches().
         """
-        return (any(values) for values in self._compared(rows))
+        return (any(values) for values in self._compared_values(rows))
 
-    def _compared(self, rows: Iterable[str]) -> Iterator[list[Any]]:
+    def _compared_values(self, rows: Iterable[str]) -> Iterator[list[Any]]:
         for values in self.values(rows):
             if any(type(value) in {int, float} and value == 0 for value in values):
                 raise ValueError(f"jq {self.text!r} gives 0; compare it, such as ({self.text}) > 0")

@@ -35,7 +35,7 @@ def evaluate_rows(question: str, seconds: float) -> bytes:
     found = []
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        program = _program(text)
+        program = _compile_jq_program(text)
         for row in rows:
             found += [list(program.input_text(row).all())]  # the values before an error are kept
     except ValueError as error:
@@ -46,7 +46,7 @@ def evaluate_rows(question: str, seconds: float) -> bytes:
 
 
 @lru_cache(256)
-def _program(text: str) -> Any:
+def _compile_jq_program(text: str) -> Any:
     import jq  # type: ignore[import-not-found]  # noqa: PLC0415 - an extra, which jq_process.py asks for
 
     plain = json.loads(text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 
 
 class ForeignRows:
@@ -37,7 +37,7 @@ class ForeignRows:
                     f"{self.path}: it has {first + len(self._lines)} rows, and {beside} has more. Dolma's mixer would"
                     " pass the others without these attributes; tag the documents again"
                 )
-            self._lines += rows_of(block)
+            self._lines += split_rows(block)
         taken, self._lines = self._lines[:count], self._lines[count:]
         return taken
 

@@ -63,14 +63,14 @@ def join_values(values: Values) -> bytes:
 def value_pieces(values: Values) -> list[bytes | msgspec.Raw]:
     """The pieces that make an object of these values when they are joined: nothing is copied before."""
     found: list[Any] = [b""] * (2 * len(values) + 1)
-    found[:-1:2] = _begins(tuple(values))
+    found[:-1:2] = _key_prefixes(tuple(values))
     found[1::2] = values.values()
     found[-1] = b"}" if values else b"{}"
     return found
 
 
 @lru_cache(4096)
-def _begins(keys: tuple[str, ...]) -> list[bytes]:
+def _key_prefixes(keys: tuple[str, ...]) -> list[bytes]:
     """What is written before each value. Most rows of a file have the same keys."""
     return [(b"," if number else b"{") + orjson.dumps(key) + b":" for number, key in enumerate(keys)]
 

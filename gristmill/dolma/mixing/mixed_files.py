@@ -12,7 +12,7 @@ import xxhash
 
 from gristmill.dolma.formats.mixer_config import PACKINGS, StreamSpec
 from gristmill.dolma.tagging.paths import PlacedFile, TaggedFile, matching_files, place_in_listing, real_output
-from gristmill.dolma.tagging.records import head_of
+from gristmill.dolma.tagging.records import head_or_none
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.open import open_store
@@ -76,25 +76,27 @@ def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool)
         DataError: a file of attributes is missing.
         StoreError: the store does not answer.
     """
-    found, missed = _documents(stream, options)
+    found, missed = _document_files_by_pattern(stream, options)
     root = real_output(stream.output.path.rstrip("/"))
     packing = PACKINGS[stream.compression.output or ""] if stream.compression.output is not None else ".gz"
     if not gather:
         return _one_to_one(stream, found, root, options), missed
     kin = rf"{re.escape(stream.name)}-[0-9]{{4,}}\.jsonl?(\.gz|\.zst)?"
-    groups = list(_gathered(list(found.items()), stream.output.max_size_in_bytes))
+    groups = list(_gather_small_files(list(found.items()), stream.output.max_size_in_bytes))
     outputs = []
     for number, group in enumerate(groups):
         ending = "json" if number == len(groups) - 1 else "jsonl"  # so the toolkit names them
         name = f"{stream.name}-{number:04}.{ending}{packing}"
-        outputs.append(MixedFile(root, name, _inputs(group, stream, options), kin))
+        outputs.append(MixedFile(root, name, _input_files(group, stream, options), kin))
     return outputs, missed
 
 
 Found = Sequence[tuple[PlacedFile, str]]
 
 
-def _documents(stream: StreamSpec, options: Mapping[str, str]) -> tuple[dict[PlacedFile, str], list[str]]:
+def _document_files_by_pattern(
+    stream: StreamSpec, options: Mapping[str, str]
+) -> tuple[dict[PlacedFile, str], list[str]]:
     """The files of documents, each with the pattern that it matches; files without a byte are left out."""
     found: dict[PlacedFile, str] = {}
     missed: list[str] = []
@@ -115,7 +117,7 @@ def _documents(stream: StreamSpec, options: Mapping[str, str]) -> tuple[dict[Pla
     return found, missed
 
 
-def _gathered(found: Found, most: int) -> Iterator[Found]:
+def _gather_small_files(found: Found, most: int) -> Iterator[Found]:
     group: list[tuple[PlacedFile, str]] = []
     size = 0
     for file, pattern in found:
@@ -144,15 +146,15 @@ def _one_to_one(
                 f"{outputs[name].inputs[0].documents.url} and {file.url} have the same output {root}/{name}; give them"
                 " streams with other outputs"
             )
-        outputs[name] = MixedFile(root, name, _inputs([(file, pattern)], stream, options), kin)
+        outputs[name] = MixedFile(root, name, _input_files([(file, pattern)], stream, options), kin)
     return list(outputs.values())
 
 
-def _inputs(group: Found, stream: StreamSpec, options: Mapping[str, str]) -> tuple[InputFile, ...]:
-    return tuple(InputFile(file, _attributes(file, pattern, stream, options)) for file, pattern in group)
+def _input_files(group: Found, stream: StreamSpec, options: Mapping[str, str]) -> tuple[InputFile, ...]:
+    return tuple(InputFile(file, _attribute_files_beside(file, pattern, stream, options)) for file, pattern in group)
 
 
-def _attributes(
+def _attribute_files_beside(
     file: PlacedFile, pattern: str, stream: StreamSpec, options: Mapping[str, str]
 ) -> tuple[PlacedFile, ...]:
     """The files beside a file of documents. Each folder of documents in its name is replaced."""
@@ -164,15 +166,15 @@ def _attributes(
             f"{file.url}: no folder is named {stream.document_dir!r}, so it is not clear where its attributes are"
         )
     return tuple(
-        _placed(here + below.replace(old, f"/attributes/{name.strip('/')}/"), file.root, options)
+        _file_beside_root(here + below.replace(old, f"/attributes/{name.strip('/')}/"), file.root, options)
         for name in stream.attributes
     )
 
 
-def _placed(url: str, beside: str, options: Mapping[str, str]) -> PlacedFile:
+def _file_beside_root(url: str, beside: str, options: Mapping[str, str]) -> PlacedFile:
     """The file of an address that lies in the same bucket as another root, or on this machine."""
     root, path = (beside, url.removeprefix(f"{beside}/")) if "://" in beside else url.rsplit("/", 1)
-    entry = head_of(open_store(root, options, foreign=True), path)
+    entry = head_or_none(open_store(root, options, foreign=True), path)
     if entry is None:
         raise DataError(
             f"{url}: this file of attributes is missing. Dolma's mixer would pass all documents without it; make it, or"

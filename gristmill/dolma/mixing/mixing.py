@@ -57,10 +57,10 @@ def plan_mixing(config: MixerConfig, options: Mapping[str, str], *, force: bool 
         outputs[stream.name] = len(files)
         for file in files:
             roots.setdefault(file.root, []).append((stream, file))
-    inputs = _inputs(config, roots)
+    inputs = _safe_inputs(config, roots)
     folders, items = [], list[Item]()
     for root, made in roots.items():
-        folder = _folder(root, made, inputs, options, force=force)
+        folder = _output_folder(root, made, inputs, options, force=force)
         folders.append(folder)
         items += [
             Item(
@@ -82,7 +82,7 @@ def _check_expressions(stream: StreamSpec) -> None:
         raise RecipeError(f"stream {stream.name!r}: {error}") from error
 
 
-def _inputs(config: MixerConfig, roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) -> Inputs:
+def _safe_inputs(config: MixerConfig, roots: Mapping[str, Sequence[tuple[StreamSpec, MixedFile]]]) -> Inputs:
     """What all streams read, once it is clear that no output is among it."""
     places: dict[tuple[str, str], MixedFile] = {}
     for root, made in roots.items():
@@ -96,7 +96,7 @@ def _inputs(config: MixerConfig, roots: Mapping[str, Sequence[tuple[StreamSpec, 
     return inputs
 
 
-def _folder(
+def _output_folder(
     root: str,
     made: Sequence[tuple[StreamSpec, MixedFile]],
     inputs: Inputs,
@@ -137,7 +137,7 @@ def run_mixing(
         absent = absent_attributes(plan, facts) if strict else []
         if absent:
             for folder in plan.folders:
-                _remove(folder, [item.name for item in plan.items], options)
+                _remove_earlier_outputs(folder, [item.name for item in plan.items], options)
             raise DataError(
                 f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict"
             )
@@ -171,7 +171,7 @@ def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
     return absent
 
 
-def _remove(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:
+def _remove_earlier_outputs(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:
     """Removes the files of this run below a folder, and their receipts."""
     names = [file.name for file in folder.files if f"{folder.root}/{file.name}" in made]
     store = open_outputs(folder.root, options)

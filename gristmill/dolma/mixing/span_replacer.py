@@ -94,14 +94,14 @@ class SpanReplacer:
         else:
             column = judged.columns.label(self.label)
             values = (column[number] for number in among)
-        return (self._chosen(value, judged, number) for value, number in zip(values, among, strict=True))
+        return (self._chosen_spans(value, judged, number) for value, number in zip(values, among, strict=True))
 
-    def _chosen(self, value: Any, judged: FilteredRows, number: int) -> list[Replacement]:
+    def _chosen_spans(self, value: Any, judged: FilteredRows, number: int) -> list[Replacement]:
         if value is None or value is ABSENT or value == []:
             return []
         if not isinstance(value, list):
             raise ValueError(f"{self._spans.text!r} selects no list of spans")  # noqa: TRY004 - of the data
-        chosen = [span for span in value if self._least <= self._score(span) < self._below]
+        chosen = [span for span in value if self._least <= self._span_score(span) < self._below]
         if not chosen:
             return []
         text = self._text if self._selected is None else next(self._selected.select(iter([judged.row(number)])))
@@ -109,7 +109,7 @@ class SpanReplacer:
             raise ValueError(f"the replacement {self._text!r} selects no string")  # noqa: TRY004 - of the data
         return [Replacement(span[0], span[1], text) for span in chosen]
 
-    def _score(self, span: Any) -> float:
+    def _span_score(self, span: Any) -> float:
         if not isinstance(span, list) or len(span) < _TRIPLE or not is_number(span[2]):
             raise ValueError(f"{self._spans.text!r} selects {span!r:.60}, which is no [start, end, score]")
         if any(type(bound) is not int or bound < 0 for bound in span[:2]):

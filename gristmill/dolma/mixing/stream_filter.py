@@ -79,8 +79,8 @@ class StreamFilter:
     """
 
     def __init__(self, spec: FilterSpec) -> None:
-        self._include = [_rule(text, spec.syntax, exclude=False) for text in spec.include]
-        self._exclude = [_rule(text, spec.syntax, exclude=True) for text in spec.exclude]
+        self._include = [_compile_rule(text, spec.syntax, exclude=False) for text in spec.include]
+        self._exclude = [_compile_rule(text, spec.syntax, exclude=True) for text in spec.exclude]
         rules = [*self._include, *self._exclude]
         self.whole = any(isinstance(rule, _RowRule) and rule.whole for rule in rules)
         self.labels = frozenset(label for rule in rules if isinstance(rule, ColumnRule) for label in rule.labels)
@@ -99,15 +99,17 @@ class StreamFilter:
         if self._include:
             found: set[int] = set()
             for rule in self._include:
-                found.update(_matching(rule, judged, [number for number in left if number not in found]))
+                found.update(
+                    _rows_matching_expression(rule, judged, [number for number in left if number not in found])
+                )
             left = [number for number in left if number in found]
         for rule in self._exclude:
-            dropped = set(_matching(rule, judged, left))
+            dropped = set(_rows_matching_expression(rule, judged, left))
             left = [number for number in left if number not in dropped] if dropped else left
         return left
 
 
-def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
+def _compile_rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     if syntax == "jq":
         program = JqProgram(text)
         holds = program.any_true if exclude else program.matches
@@ -119,21 +121,21 @@ def _rule(text: str, syntax: str, *, exclude: bool) -> _Rule:
     return _RowRule(lambda rows: (path.matches(row.part(path.fields)) for row in rows), path.fields, path.matches({}))
 
 
-def _matching(rule: _Rule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
+def _rows_matching_expression(rule: _Rule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
     if isinstance(rule, ColumnRule):
         flags = rule.matches(judged.columns)
         return [number for number in among if flags[number]] if any(flags) else []
     if rule.fields is None:
-        return _matched(rule, judged, among)
+        return _rows_matching_columns(rule, judged, among)
     unread = rule.fields.isdisjoint
     read = [number for number in among if not unread(judged.rows[number])]
-    found = _matched(rule, judged, read)
+    found = _rows_matching_columns(rule, judged, read)
     if not rule.otherwise or len(read) == len(among):
         return found
     return sorted({*among}.difference(read).union(found))
 
 
-def _matched(rule: _RowRule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
+def _rows_matching_columns(rule: _RowRule, judged: FilteredRows, among: Sequence[int]) -> list[int]:
     holds = rule.matches(judged.row(number) for number in among)
     found: list[int] = []
     for number in among:

@@ -19,7 +19,7 @@ from gristmill.dolma.mixing.span_replacer import SpanReplacer
 from gristmill.dolma.mixing.stream_filter import FilteredRows, StreamFilter
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.edits.edit import WHITE_SPACE
 
@@ -98,12 +98,12 @@ class StreamMixer:
         """
         check_utf8(block, path, first)
         documents = decode_rows(self._rows, block, path, first)
-        sets = [self._read(feed, documents, path, first) for feed in feeds]
+        sets = [self._read_attribute_rows(feed, documents, path, first) for feed in feeds]
         if self._whole:
-            self._merge(documents, sets, path, first)
-            columns = self._columns_of(documents)
+            self._merge_attributes(documents, sets, path, first)
+            columns = self._columns_of_documents(documents)
         else:
-            columns = self._columns(documents, sets, path, first)
+            columns = self._read_attribute_columns(documents, sets, path, first)
         if self.unseen:
             self._look_for_unseen(documents, columns)
         judged = FilteredRows(documents, columns, path, first)
@@ -127,7 +127,7 @@ class StreamMixer:
             kept += 1
         return MixedBlock(len(documents), kept, b"".join(written))
 
-    def _read(self, feed: ForeignRows, documents: Sequence[Values], path: str, first: int) -> list[Any]:
+    def _read_attribute_rows(self, feed: ForeignRows, documents: Sequence[Values], path: str, first: int) -> list[Any]:
         lines = feed.next_rows(len(documents), path, first)
         decode, found = self._beside.decode, list[Any]()
         for number, (line, document) in enumerate(zip(lines, documents, strict=True)):
@@ -144,7 +144,7 @@ class StreamMixer:
             found.append(row.attributes)
         return found
 
-    def _own(self, document: Values, path: str, row: int) -> Any:
+    def _attributes_in_document(self, document: Values, path: str, row: int) -> Any:
         """The attributes that lie in the document itself; None if it has none, or null."""
         written = document.get("attributes", _NULL)
         if bytes(written) == b"null":
@@ -154,10 +154,12 @@ class StreamMixer:
         except NOT_DECODED as error:
             raise MalformedRow(path, row, f"attributes: {error}", "give an object, or leave it out") from error
 
-    def _merge(self, documents: Sequence[Values], sets: Sequence[Sequence[Values]], path: str, first: int) -> None:
+    def _merge_attributes(
+        self, documents: Sequence[Values], sets: Sequence[Sequence[Values]], path: str, first: int
+    ) -> None:
         """Writes all attributes of each document into its field `attributes`."""
         for number, document in enumerate(documents):
-            attributes: Values | None = self._own(document, path, first + number)
+            attributes: Values | None = self._attributes_in_document(document, path, first + number)
             if sets:
                 attributes = attributes or {}
                 for beside in sets:
@@ -171,27 +173,30 @@ class StreamMixer:
             return
         for document in documents:
             if self.unseen:
-                self.unseen -= self._merged(document).keys()
+                self.unseen -= self._merged_attributes(document).keys()
 
-    def _merged(self, document: Values) -> Values:
-        """The attributes of a document after _merge()."""
-        return self._own(document, "", 0) or {}
+    def _merged_attributes(self, document: Values) -> Values:
+        """The attributes of a document after _merge_attributes()."""
+        return self._attributes_in_document(document, "", 0) or {}
 
-    def _columns_of(self, documents: Sequence[Values]) -> AttributeColumns:
+    def _columns_of_documents(self, documents: Sequence[Values]) -> AttributeColumns:
         values: dict[str, list[Any]] = {label: [] for label in self._labels}
         for document in documents if values else ():
-            attributes = self._merged(document)
+            attributes = self._merged_attributes(document)
             for label, column in values.items():
                 column.append(orjson.loads(bytes(attributes[label])) if label in attributes else ABSENT)
         return AttributeColumns(values)
 
-    def _columns(
+    def _read_attribute_columns(
         self, documents: Sequence[Values], sets: Sequence[Sequence[Any]], path: str, first: int
     ) -> AttributeColumns:
         if not self._labels:
             return AttributeColumns({})
         empty = self._attributes.decode(b"{}")
-        own = [self._own(document, path, first + number) or empty for number, document in enumerate(documents)]
+        own = [
+            self._attributes_in_document(document, path, first + number) or empty
+            for number, document in enumerate(documents)
+        ]
         columns: dict[str, Sequence[Any]] = {}
         for number, label in enumerate(self._labels):
             of_label = attrgetter(f"label_{number}")
@@ -216,12 +221,12 @@ class StreamMixer:
             return True
         text = str(orjson.loads(bytes(written)))
         if spans:
-            text = _edited(text, spans)
+            text = _replace_spans(text, spans)
             fields["text"] = msgspec.Raw(orjson.dumps(text))
         return not least or len(text.strip(WHITE_SPACE).encode()) >= least
 
 
-def _edited(text: str, spans: Sequence[Replacement]) -> str:
+def _replace_spans(text: str, spans: Sequence[Replacement]) -> str:
     for start, end, _ in spans:
         if max(start, end) > len(text):
             raise ValueError(f"the span [{start}, {end}] is not inside its {len(text)} code points of text")
@@ -248,7 +253,7 @@ def check_utf8(block: bytes, path: str, first: int) -> None:
             decode(view[start : start + _DECODED])
     except UnicodeDecodeError as error:
         # A row ends with a line feed, so what comes before the wrong bytes is found row by row.
-        row = next(number for number, line in enumerate(rows_of(block)) if not _is_utf8(line))
+        row = next(number for number, line in enumerate(split_rows(block)) if not _is_utf8(line))
         raise MalformedRow(path, first + row, f"it is no UTF-8: {error.reason}") from error
 
 

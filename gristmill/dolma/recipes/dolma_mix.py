@@ -54,7 +54,7 @@ class DolmaMix(Mix):
                     f"{who}: config is {self.config!r}; give an absolute path, such as"
                     f" str(Path(__file__).with_name({Path(self.config).name!r}))"
                 )
-            object.__setattr__(self, "streams", tuple(self._read(who)))
+            object.__setattr__(self, "streams", tuple(self._read_streams(who)))
         super().__post_init__()
 
     @property
@@ -62,7 +62,7 @@ class DolmaMix(Mix):
         """The end of an error about a name: which file has it, and where the recipe gives it another."""
         return f"; {Path(self.config).name} has the name: say in the table paths= what the lake calls it"
 
-    def _read(self, who: str) -> list[Stream]:
+    def _read_streams(self, who: str) -> list[Stream]:
         path = Path(self.config)
         try:
             config = mixer_config(path.read_bytes(), path.name, {})
@@ -73,7 +73,7 @@ class DolmaMix(Mix):
         if config.dryrun:
             raise RecipeError(f"{who}: {path.name}: dryrun is true, and a mix is made; remove it")
         names = MappedNames(self.paths, who)
-        streams = _streams(config, names, path.name, who)
+        streams = _streams_of_versions(config, names, path.name, who)
         names.check_used()
         known = {stream.key for stream in streams}
         for name in self.options:
@@ -82,7 +82,7 @@ class DolmaMix(Mix):
         return [replace(stream, **self.options.get(stream.key, {})) for stream in streams]
 
 
-def _streams(config: MixerConfig, names: MappedNames, file: str, who: str) -> list[Stream]:
+def _streams_of_versions(config: MixerConfig, names: MappedNames, file: str, who: str) -> list[Stream]:
     """A stream for each source version that a stream of the configuration reads."""
     found: list[Stream] = []
     for spec in config.streams:
@@ -121,8 +121,8 @@ def stream_selection(spec: StreamSpec, names: MappedNames, config: str) -> dict[
         RecipeError: an expression or an option has no meaning in a lake.
     """
     columns = LakeColumns(names, spec.attributes)
-    options = _rules(spec, columns, config)
-    options["edits"] = tuple(edit for each in spec.span_replacement for edit in _edits(each, names, spec))
+    options = _filter_rules(spec, columns, config)
+    options["edits"] = tuple(edit for each in spec.span_replacement for edit in _replacement_edits(each, names, spec))
     options["overlaps"] = "first" if options["edits"] else "union"
     if options["edits"]:  # short texts are dropped after the edits
         options["least_bytes"] = spec.output.min_text_length
@@ -140,34 +140,36 @@ def stream_selection(spec: StreamSpec, names: MappedNames, config: str) -> dict[
     return {**options, "columns": columns.columns}
 
 
-def _rules(spec: StreamSpec, columns: LakeColumns, config: str) -> dict[str, Any]:
+def _filter_rules(spec: StreamSpec, columns: LakeColumns, config: str) -> dict[str, Any]:
     """The rules of a filter: one for all of `include`, of which one must match, and one for each of `exclude`."""
     taken: set[str] = set()
     found: dict[str, tuple[Rule, ...]] = {}
-    include = [(text, _condition(text, spec, columns)) for text in spec.filter.include]
+    include = [(text, _expression_as_sql(text, spec, columns)) for text in spec.filter.include]
     if include:
         together = include[0][1] if len(include) == 1 else " OR ".join(f"({sql})" for _, sql in include)
         because = f"filter.include of {config}"
-        name = _free(_named(include[0][0], spec) if len(include) == 1 else "include", "include", taken)
+        name = _unused_name(_configured_name(include[0][0], spec) if len(include) == 1 else "include", "include", taken)
         found["include"] = (Rule(name, together, because),)
     exclude = []
     for text in spec.filter.exclude:
-        sql = _condition(text, spec, columns)
-        exclude.append(Rule(_free(_named(text, spec), "exclude", taken), sql, f"filter.exclude of {config}"))
+        sql = _expression_as_sql(text, spec, columns)
+        exclude.append(
+            Rule(_unused_name(_configured_name(text, spec), "exclude", taken), sql, f"filter.exclude of {config}")
+        )
     return {"include": (), **found, "exclude": tuple(exclude)}
 
 
-def _condition(text: str, spec: StreamSpec, columns: LakeColumns) -> str:
+def _expression_as_sql(text: str, spec: StreamSpec, columns: LakeColumns) -> str:
     if spec.filter.syntax == "jq":
         return jq_sql(text, columns)
     return path_sql(text, columns)
 
 
-def _named(text: str, spec: StreamSpec) -> str | None:
+def _configured_name(text: str, spec: StreamSpec) -> str | None:
     return rule_name(text) if spec.filter.syntax == "jsonpath" else jq_rule_name(text)
 
 
-def _free(name: str | None, kind: str, taken: set[str]) -> str:
+def _unused_name(name: str | None, kind: str, taken: set[str]) -> str:
     """The name, or one with a number behind it if it is taken; without a name, one by its kind."""
     plain, number = name or kind, 1
     found = plain
@@ -178,13 +180,13 @@ def _free(name: str | None, kind: str, taken: set[str]) -> str:
     return found
 
 
-def _edits(spec: ReplacementSpec, names: MappedNames, stream: StreamSpec) -> Sequence[Edit]:
+def _replacement_edits(spec: ReplacementSpec, names: MappedNames, stream: StreamSpec) -> Sequence[Edit]:
     """The edits of one entry of `span_replacement`: one, or one for each set that may have the key."""
     if spec.replacement.startswith("$") or "{}" in spec.replacement:
         raise RecipeError(
             f"span_replacement: the replacement {spec.replacement!r} depends on the row; in a lake, write the text"
         )
-    key = _label(spec)
+    key = _sampled_label(spec)
     if key is None:
         raise RecipeError(
             f"span_replacement: {spec.span!r} is not of the form $.attributes.<key>, which an edit of a lake needs"
@@ -198,7 +200,7 @@ def _edits(spec: ReplacementSpec, names: MappedNames, stream: StreamSpec) -> Seq
     ]
 
 
-def _label(spec: ReplacementSpec) -> str | None:
+def _sampled_label(spec: ReplacementSpec) -> str | None:
     if spec.syntax == "jq":
         found = _JQ_LABEL.fullmatch(spec.span.strip())
         return (found[1] or found[2]) if found else None

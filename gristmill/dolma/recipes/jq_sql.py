@@ -67,11 +67,11 @@ def jq_sql(text: str, columns: LakeColumns) -> str:
         RecipeError: it is no jq, or it has no such form.
     """
     compiler = _JqCompiler(text, columns)
-    found = compiler.compiled(parse_jq(text), _JqValue("document"))
+    found = compiler.compile_term(parse_jq(text), _JqValue("document"))
     if found.kind == "spans":  # a filter takes an empty list for false, `and` and `or` do not
         return f"coalesce(len({found.sql}), 0) > 0"
     if found.kind != "truth":
-        compiler.stop("it gives no truth; compare its value")
+        compiler.raise_compile_error("it gives no truth; compare its value")
     return found.sql
 
 
@@ -81,7 +81,7 @@ def jq_rule_name(text: str) -> str | None:
     >>> jq_rule_name("(.attributes.g__words != null) and (.attributes.g__words[0][2] < 50)")
     'words-below-50'
     """
-    found = [part for part in _comparisons(parse_jq(text)) if part.right != JqLiteral(None)]
+    found = [part for part in _comparisons_in_term(parse_jq(text)) if part.right != JqLiteral(None)]
     if len(found) != 1 or not isinstance(found[0].right, JqLiteral):
         return None
     term = found[0].left
@@ -90,10 +90,10 @@ def jq_rule_name(text: str) -> str | None:
     return name_of_comparison(str(term.at), found[0].sign, found[0].right.value) if isinstance(term, JqPlace) else None
 
 
-def _comparisons(term: JqTerm) -> list[JqBinary]:
+def _comparisons_in_term(term: JqTerm) -> list[JqBinary]:
     if not isinstance(term, JqBinary):
         return []
-    return [term] if term.sign in _TURNED else [*_comparisons(term.left), *_comparisons(term.right)]
+    return [term] if term.sign in _TURNED else [*_comparisons_in_term(term.left), *_comparisons_in_term(term.right)]
 
 
 def _binary_beside(number: _JqValue, other: _JqValue) -> _JqValue:
@@ -112,10 +112,10 @@ class _JqCompiler:
     def __init__(self, text: str, columns: LakeColumns) -> None:
         self._text, self._columns = text, columns
 
-    def stop(self, reason: str) -> NoReturn:
+    def raise_compile_error(self, reason: str) -> NoReturn:
         raise RecipeError(f"jq {self._text!r}: {reason}; `gristmill dolma mix` takes all of jq")
 
-    def compiled(self, term: JqTerm, given: _JqValue) -> _JqValue:
+    def compile_term(self, term: JqTerm, given: _JqValue) -> _JqValue:
         """The value of an expression.
 
         Args:
@@ -128,15 +128,15 @@ class _JqCompiler:
             case JqLiteral(value):
                 return _JqValue("literal", value=value)
             case JqPlace(of, at):
-                return self._place(self.compiled(of, given), at)
+                return self._compile_place(self.compile_term(of, given), at)
             case JqCall(name, argument):
-                return self._called(name, argument, given)
+                return self._compile_call(name, argument, given)
             case JqBinary("|", left, right):
-                return self.compiled(right, self.compiled(left, given))
+                return self.compile_term(right, self.compile_term(left, given))
             case JqBinary(sign, left, right):
-                return self._binary(sign, self.compiled(left, given), self.compiled(right, given))
+                return self._compile_binary(sign, self.compile_term(left, given), self.compile_term(right, given))
 
-    def _place(self, of: _JqValue, at: str | int) -> _JqValue:
+    def _compile_place(self, of: _JqValue, at: str | int) -> _JqValue:
         match of.kind, at:
             case "document", str(key) if key == ATTRIBUTES:
                 return _JqValue("merged")
@@ -152,13 +152,13 @@ class _JqCompiler:
                 part = SPAN_PARTS[index]
                 return replace(of, kind="number", sql=f"{of.sql}.{part}", exact=part != "score")
         if of.kind == "document":
-            self.stop(f"the documents of a lake have no field {at!r} beside metadata")
-        return self.stop(f"it takes {at!r} of something that has none")
+            self.raise_compile_error(f"the documents of a lake have no field {at!r} beside metadata")
+        return self.raise_compile_error(f"it takes {at!r} of something that has none")
 
-    def _called(self, name: str, argument: JqTerm | None, given: _JqValue) -> _JqValue:
+    def _compile_call(self, name: str, argument: JqTerm | None, given: _JqValue) -> _JqValue:
         if argument is not None:
             if name == "map" and given.kind == "spans":
-                return self._mapped(argument, given)
+                return self._compile_map(argument, given)
         elif name == "length" and given.kind in {"spans", "numbers"}:
             size = f"len({given.sql})"
             return _JqValue("number", size if given.fails else f"coalesce({size}, 0)", fails=given.fails, exact=True)
@@ -169,41 +169,41 @@ class _JqCompiler:
             return _JqValue("number", f"{_OF_NUMBERS[name]}({given.sql})", null_if, fails=True, exact=given.exact)
         elif name == "not" and given.kind == "truth":
             return replace(given, sql=f"NOT ({given.sql})")
-        return self.stop(f"the function {name} has no counterpart here")
+        return self.raise_compile_error(f"the function {name} has no counterpart here")
 
-    def _mapped(self, argument: JqTerm, given: _JqValue) -> _JqValue:
+    def _compile_map(self, argument: JqTerm, given: _JqValue) -> _JqValue:
         span = _JqValue("span", "s")
         if isinstance(argument, JqCall) and argument.name == "select" and argument.argument is not None:
-            chosen = self.compiled(argument.argument, span)
+            chosen = self.compile_term(argument.argument, span)
             if chosen.kind != "truth" or chosen.fails:
-                self.stop("select takes a comparison of one span")
+                self.raise_compile_error("select takes a comparison of one span")
             return _JqValue("spans", f"list_filter({given.sql}, lambda s: {chosen.sql})", fails=True)
-        value = self.compiled(argument, span)
+        value = self.compile_term(argument, span)
         if value.kind != "number" or value.fails:
-            self.stop("map takes sums, differences and products of a span's values")
+            self.raise_compile_error("map takes sums, differences and products of a span's values")
         listed = f"list_transform({given.sql}, lambda s: {value.sql})"
         return _JqValue("numbers", listed, fails=True, exact=value.exact, base=given.sql)
 
-    def _binary(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_binary(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
         if sign in {"and", "or"}:
-            return self._joined(sign, self._truth(left), self._truth(right))
+            return self._compile_and_or(sign, self._compile_truth(left), self._compile_truth(right))
         if sign in _TURNED:
             if left.kind == "literal" and right.kind != "literal":
                 left, right, sign = right, left, _TURNED[sign]
-            return self._compared(sign, left, right)
+            return self._compile_comparison(sign, left, right)
         if sign == "//":
-            return self._alternative(left, right)
-        return self._arithmetic(sign, left, right)
+            return self._compile_alternative(left, right)
+        return self._compile_arithmetic(sign, left, right)
 
-    def _truth(self, value: _JqValue) -> _JqValue:
+    def _compile_truth(self, value: _JqValue) -> _JqValue:
         """What `and`, `or` and `not` take a value for: all but false and null is true."""
         if value.kind == "truth":
             return value
         if value.kind == "spans" and not value.fails:
             return _JqValue("truth", f"{value.sql} IS NOT NULL")
-        return self.stop("and, or: give comparisons")
+        return self.raise_compile_error("and, or: give comparisons")
 
-    def _joined(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_and_or(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
         """Jq looks at the right side only if the left one does not decide; if the left one fails, all fails."""
         fails = left.fails or right.fails
         if not left.fails:
@@ -213,46 +213,48 @@ class _JqCompiler:
             "truth", f"CASE WHEN {left.sql} THEN {decided[0]} WHEN NOT ({left.sql}) THEN {decided[1]} END", fails=fails
         )
 
-    def _alternative(self, left: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_alternative(self, left: _JqValue, right: _JqValue) -> _JqValue:
         if right.kind == "literal" and not left.fails:
             if left.kind == "spans" and right.value == []:
                 return replace(left, sql=f"coalesce({left.sql}, [])", null_if="")
             if left.kind == "number" and type(right.value) in {int, float}:
-                other = _binary_beside(self._number(right), left)
+                other = _binary_beside(self._compile_number(right), left)
                 return _JqValue("number", f"coalesce({left.sql}, {other.sql})", exact=left.exact and other.exact)
-        return self.stop("// takes spans and [], or a number of a span and a number")
+        return self.raise_compile_error("// takes spans and [], or a number of a span and a number")
 
-    def _arithmetic(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
-        a, b = (self._number(each) for each in (left, right))
+    def _compile_arithmetic(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
+        a, b = (self._compile_number(each) for each in (left, right))
         if sign == "%" or (sign == "+" and (a.null_if or b.null_if)):
-            self.stop(f"{sign} has no counterpart here for values that may be missing or are no integers")
+            self.raise_compile_error(
+                f"{sign} has no counterpart here for values that may be missing or are no integers"
+            )
         nulls = bool(a.null_if or b.null_if or a.fails or b.fails)
         if sign == "/":
             return _JqValue("number", f"({a.sql} / nullif({b.sql}, 0))", fails=True)
         a, b = _binary_beside(a, b), _binary_beside(b, a)
         return _JqValue("number", f"({a.sql} {sign} {b.sql})", fails=nulls, exact=a.exact and b.exact)
 
-    def _number(self, value: _JqValue) -> _JqValue:
+    def _compile_number(self, value: _JqValue) -> _JqValue:
         if value.kind == "literal" and type(value.value) in {int, float}:
             written = repr(value.value)
             return _JqValue("number", written, exact="e" not in written, value=value.value)
         if value.kind != "number":
-            self.stop("it computes with something that is no number")
+            self.raise_compile_error("it computes with something that is no number")
         return value
 
-    def _compared(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_comparison(self, sign: str, left: _JqValue, right: _JqValue) -> _JqValue:
         if right.kind == "literal" and right.value is None:
             return self._with_null(sign, left)
         if left.kind == "field":
-            return self._of_field(sign, left, right)
+            return self._compile_field_comparison(sign, left, right)
         if left.kind == "spans" and not left.fails:
-            return self._of_list(sign, left, right)
-        a, b = self._number(left), self._number(right)
+            return self._compile_list_comparison(sign, left, right)
+        a, b = self._compile_number(left), self._compile_number(right)
         if b.null_if or b.fails:
-            self.stop(f"the right side of {sign} may be missing; compare with a written number")
-        return self._ordered(sign, a, b.sql)
+            self.raise_compile_error(f"the right side of {sign} may be missing; compare with a written number")
+        return self._compile_ordering(sign, a, b.sql)
 
-    def _ordered(self, sign: str, value: _JqValue, bound: str) -> _JqValue:
+    def _compile_ordering(self, sign: str, value: _JqValue, bound: str) -> _JqValue:
         """A comparison with a number, where null is smaller than all of them."""
         plain = f"{value.sql} {_SQL_SIGNS.get(sign, sign)} {bound}"
         if not value.null_if:
@@ -264,32 +266,32 @@ class _JqCompiler:
 
     def _with_null(self, sign: str, value: _JqValue) -> _JqValue:
         if sign not in {"==", "!="} or value.fails or value.kind not in {"spans", "span", "number"}:
-            self.stop("null is compared by == and != with spans of attributes and their values")
+            self.raise_compile_error("null is compared by == and != with spans of attributes and their values")
         return _JqValue("truth", f"{value.sql} IS {'NOT ' if sign == '!=' else ''}NULL")
 
-    def _of_list(self, sign: str, spans: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_list_comparison(self, sign: str, spans: _JqValue, right: _JqValue) -> _JqValue:
         if right.kind != "literal":
-            self.stop("spans are compared with a written value")
+            self.raise_compile_error("spans are compared with a written value")
         if right.value == [] and sign in {"==", "!="}:
             equal = f"coalesce(len({spans.sql}) = 0, false)"
             return _JqValue("truth", equal if sign == "==" else f"NOT {equal}")
         if type(right.value) not in {int, float}:
-            self.stop("spans are compared with [], null or a number")
+            self.raise_compile_error("spans are compared with [], null or a number")
         of_list, of_null = sign in _LARGER_THAN_NUMBERS, sign in _SMALLER_THAN_NUMBERS
         if of_list == of_null:
             return _JqValue("truth", "true" if of_list else "false")
         return _JqValue("truth", f"{spans.sql} IS {'NOT ' if of_list else ''}NULL")
 
-    def _of_field(self, sign: str, value: _JqValue, right: _JqValue) -> _JqValue:
+    def _compile_field_comparison(self, sign: str, value: _JqValue, right: _JqValue) -> _JqValue:
         if right.kind != "literal" or isinstance(right.value, list):
-            self.stop("a field of documents is compared with a written number, text, true or false")
+            self.raise_compile_error("a field of documents is compared with a written number, text, true or false")
         try:
             column = self._columns.field(value.sql, type_of_bound(right.value))
         except RecipeError as error:
-            self.stop(str(error))
+            self.raise_compile_error(str(error))
         if type(right.value) in {int, float}:
-            return self._ordered(sign, _JqValue("number", column, "true"), repr(right.value))
+            return self._compile_ordering(sign, _JqValue("number", column, "true"), repr(right.value))
         if sign not in {"==", "!="}:
-            self.stop(f"{sign} orders texts otherwise than SQL")
+            self.raise_compile_error(f"{sign} orders texts otherwise than SQL")
         equal = f"coalesce({column} = {literal_sql(right.value)}, false)"
         return _JqValue("truth", equal if sign == "==" else f"NOT {equal}")

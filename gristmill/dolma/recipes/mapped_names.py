@@ -33,7 +33,7 @@ class MappedNames:
         Raises:
             RecipeError: no key of the table fits.
         """
-        keys = [key for key in self._table if _begins(pattern, key)]
+        keys = [key for key in self._table if _is_at_or_below(pattern, key)]
         if not keys:
             raise RecipeError(
                 f"{self._who}: paths has nothing for {pattern!r}; name the version of the lake that has these"
@@ -88,7 +88,7 @@ class MappedNames:
             )
 
 
-def _begins(pattern: str, key: str) -> bool:
+def _is_at_or_below(pattern: str, key: str) -> bool:
     """Whether a path is a key, or is below it."""
     return pattern == key or ("/" in key and pattern.startswith(f"{key.rstrip('/')}/"))
 
@@ -123,7 +123,7 @@ class LakeColumns:
         labels = self._names.labels(key, self._attributes)
         if not labels:
             raise RecipeError(f"it reads the attribute {key!r}, but the stream names no attributes")
-        found = [self._column(spans(label, self._free(label), optional=True)) for label in labels]
+        found = [self._column_sql(spans(label, self._unused_column_name(label), optional=True)) for label in labels]
         return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
 
     def field(self, path: str, kind: str) -> str:
@@ -139,12 +139,12 @@ class LakeColumns:
         before = self._by_path.get(path)
         if before is not None and before.type != kind:
             raise RecipeError(f"it compares {path!r} with values of two types, {before.type} and {kind}")
-        return self._column(field(path, kind, self._free(path), optional=True))
+        return self._column_sql(field(path, kind, self._unused_column_name(path), optional=True))
 
-    def _column(self, column: Column) -> str:
+    def _column_sql(self, column: Column) -> str:
         return self._by_path.setdefault(column.path, column).name
 
-    def _free(self, path: str) -> str:
+    def _unused_column_name(self, path: str) -> str:
         """A name for a column that no other has."""
         if path in self._by_path:
             return self._by_path[path].name

@@ -64,11 +64,11 @@ def rule_name(text: str) -> str | None:
         case (FieldStep(), FilterStep(condition)):
             strict = [part for part in parts_of_and(condition) if not _asks_presence(part)]
             if len(strict) == 1 and isinstance(strict[0], PathComparison):
-                return _name_of(strict[0])
+                return _key_name(strict[0])
     return None
 
 
-def _name_of(part: PathComparison) -> str | None:
+def _key_name(part: PathComparison) -> str | None:
     if not isinstance(part.left, JsonPath) or not isinstance(part.right, WrittenValue):
         return None
     keys = [step.key for step in part.left.steps if isinstance(step, FieldStep)]
@@ -111,7 +111,7 @@ class _PathCompiler:
     def __init__(self, text: str, columns: LakeColumns) -> None:
         self._text, self._columns = text, columns
 
-    def _stop(self, reason: str) -> NoReturn:
+    def _raise_compile_error(self, reason: str) -> NoReturn:
         raise RecipeError(
             f"{self._text}: {reason}; in a lake, a filter compares spans of attributes, or fields of documents, with"
             " written values. `gristmill dolma mix` takes the others"
@@ -121,15 +121,15 @@ class _PathCompiler:
         """The condition that a path leads to a value."""
         filters = [step for step in path.steps if isinstance(step, FilterStep)]
         if not filters:
-            return self._present(self._place(path, ()))
+            return self._presence_condition(self._compile_place(path, ()))
         if len(filters) > 1 or filters[0] is not path.steps[-1]:
-            self._stop("a filter comes before other steps")
-        place = self._place(JsonPath(path.text, path.steps[:-1]), ())
+            self._raise_compile_error("a filter comes before other steps")
+        place = self._compile_place(JsonPath(path.text, path.steps[:-1]), ())
         if len(place) > 1 and place[0] == ATTRIBUTES:
             return self._any_span(place, filters[0].condition)
-        return self._holds(filters[0].condition, place)
+        return self._compile_condition(filters[0].condition, place)
 
-    def _place(self, path: JsonPath, element: Place) -> Place:
+    def _compile_place(self, path: JsonPath, element: Place) -> Place:
         """Where a path leads: keys and indices only."""
         found: list[str | int] = [] if path.from_root else list(element)
         for step in path.steps:
@@ -138,88 +138,94 @@ class _PathCompiler:
             elif isinstance(step, IndexStep):
                 found.append(step.index)
             else:
-                self._stop(f"{path.text} has a step that is no key and no index")
+                self._raise_compile_error(f"{path.text} has a step that is no key and no index")
         return tuple(found)
 
-    def _holds(self, condition: Condition, element: Place) -> str:
+    def _compile_condition(self, condition: Condition, element: Place) -> str:
         if isinstance(condition, AllHold):
-            return " AND ".join(self._within(each, element) for each in self._needed(condition, element))
+            return " AND ".join(
+                self._compile_membership(each, element) for each in self._conjunction_parts(condition, element)
+            )
         if isinstance(condition, AnyHolds):
-            return " OR ".join(self._within(each, element) for each in (condition.left, condition.right))
+            return " OR ".join(self._compile_membership(each, element) for each in (condition.left, condition.right))
         if isinstance(condition, NotHolds):
-            return f"NOT coalesce({self._holds(condition.inner, element)}, false)"
+            return f"NOT coalesce({self._compile_condition(condition.inner, element)}, false)"
         if isinstance(condition, PathComparison):
-            return self._compared(condition, element)
-        return self._stop("it has a condition of an unknown form")
+            return self._compile_comparison(condition, element)
+        return self._raise_compile_error("it has a condition of an unknown form")
 
-    def _within(self, condition: Condition, element: Place) -> str:
-        sql = self._holds(condition, element)
+    def _compile_membership(self, condition: Condition, element: Place) -> str:
+        sql = self._compile_condition(condition, element)
         return f"({sql})" if isinstance(condition, AnyHolds) else sql
 
-    def _needed(self, condition: AllHold, element: Place) -> list[Condition]:
+    def _conjunction_parts(self, condition: AllHold, element: Place) -> list[Condition]:
         """The parts of a conjunction, without `@.a && @.a[0]` beside `@.a[0][2] < 1`, from which they follow."""
         parts = parts_of_and(condition)
-        strict = [place for part in parts if (place := self._strict(part, element)) is not None]
-        return [part for part in parts if not self._follows(part, strict, element)] or parts
+        strict = [place for part in parts if (place := self._required_place(part, element)) is not None]
+        return [part for part in parts if not self._follows_from_part(part, strict, element)] or parts
 
-    def _strict(self, part: Condition, element: Place) -> Place | None:
+    def _required_place(self, part: Condition, element: Place) -> Place | None:
         """The place that must have a value where the part is true."""
         if isinstance(part, PathComparison) and part.sign in {"<", ">", "<=", ">=", "=="}:
-            return self._place(part.left, element) if isinstance(part.left, JsonPath) else None
+            return self._compile_place(part.left, element) if isinstance(part.left, JsonPath) else None
         return None
 
-    def _follows(self, part: Condition, strict: list[Place], element: Place) -> bool:
+    def _follows_from_part(self, part: Condition, strict: list[Place], element: Place) -> bool:
         if not _asks_presence(part) or not isinstance(part, PathComparison) or not isinstance(part.left, JsonPath):
             return False
-        place = self._place(part.left, element)
+        place = self._compile_place(part.left, element)
         return any(each[: len(place)] == place for each in strict)
 
-    def _compared(self, part: PathComparison, element: Place) -> str:
+    def _compile_comparison(self, part: PathComparison, element: Place) -> str:
         if not isinstance(part.left, JsonPath):
-            self._stop("a written value is on the left")
-        place = self._place(part.left, element)
+            self._raise_compile_error("a written value is on the left")
+        place = self._compile_place(part.left, element)
         if not part.sign:
-            return self._present(place)
+            return self._presence_condition(place)
         if not isinstance(part.right, WrittenValue):
-            self._stop(f"the right side of {part.sign} is a path")
-        return self._with_sign(self._value(place, part.right.value), part.sign, part.right.value)
+            self._raise_compile_error(f"the right side of {part.sign} is a path")
+        return self._with_sign(self._comparable_value(place, part.right.value), part.sign, part.right.value)
 
-    def _present(self, place: Place) -> str:
+    def _presence_condition(self, place: Place) -> str:
         """The condition that a row has a value there."""
         if len(place) == 1 and place[0] in ALWAYS:
             return f"{self._columns.field('id', 'VARCHAR')} IS NOT NULL"
         if len(place) < 2 or place[0] != ATTRIBUTES or not isinstance(place[1], str):
-            self._stop("it asks whether a document has a field, of which a lake's column must know the type")
+            self._raise_compile_error(
+                "it asks whether a document has a field, of which a lake's column must know the type"
+            )
         spans, indices = self._columns.spans(place[1]), place[2:]
         if not indices:
             return f"{spans} IS NOT NULL"
         self._check_indices(indices)
         return f"len({spans}) > {indices[0]}"
 
-    def _value(self, place: Place, bound: Any) -> str:
+    def _comparable_value(self, place: Place, bound: Any) -> str:
         """The SQL for a value that is compared with a bound."""
         if place and place[0] == ATTRIBUTES:
             if len(place) != 4 or not isinstance(place[1], str) or not _is_number(bound):
-                self._stop("of an attribute, the start [0], end [1] or score [2] of a span is compared with a number")
+                self._raise_compile_error(
+                    "of an attribute, the start [0], end [1] or score [2] of a span is compared with a number"
+                )
             self._check_indices(place[2:])
             return f"{self._columns.spans(place[1])}[{int(place[2]) + 1}].{SPAN_PARTS[int(place[3])]}"
         if not place or not all(isinstance(key, str) and "." not in key for key in place):
-            self._stop("it compares a value that is no field of the document")
+            self._raise_compile_error("it compares a value that is no field of the document")
         try:
             return self._columns.field(".".join(map(str, place)), type_of_bound(bound))
         except RecipeError as error:
-            return self._stop(str(error))
+            return self._raise_compile_error(str(error))
 
     def _check_indices(self, indices: Place) -> None:
         if len(indices) > 2 or not all(isinstance(each, int) for each in indices):
-            self._stop("an attribute is a list of spans, and each span is [start, end, score]")
+            self._raise_compile_error("an attribute is a list of spans, and each span is [start, end, score]")
         if len(indices) == 2 and int(indices[1]) >= len(SPAN_PARTS):
-            self._stop(f"a span has three values, and none at [{indices[1]}]")
+            self._raise_compile_error(f"a span has three values, and none at [{indices[1]}]")
 
     def _with_sign(self, value: str, sign: str, bound: Any) -> str:
         if sign in {"<", ">", "<=", ">="}:
             if not is_number(bound):
-                self._stop(f"{sign} with something that is no number is never true")
+                self._raise_compile_error(f"{sign} with something that is no number is never true")
             return f"{value} {sign} {bound!r}"
         if sign in {"==", "!="}:
             equal = f"{value} = {literal_sql(bound)}"
@@ -228,14 +234,14 @@ class _PathCompiler:
         elif sign == "~=":
             return f"regexp_matches({value}, {quote_literal(bound)})"
         else:
-            self._stop(f"the sign {sign} has no counterpart")
+            self._raise_compile_error(f"the sign {sign} has no counterpart")
         return equal if sign in {"==", "in"} else f"NOT coalesce({equal}, false)"
 
     def _any_span(self, place: Place, condition: Condition) -> str:
         """`$.attributes.toxic[?(@[2] > 0.5)]`: one of the spans fulfils one comparison."""
         one = isinstance(condition, PathComparison) and isinstance(condition.left, JsonPath)
         if not one or len(place) != 2 or not isinstance(place[1], str):
-            self._stop("a filter of the spans of an attribute has one comparison, such as @[2] > 0.5")
+            self._raise_compile_error("a filter of the spans of an attribute has one comparison, such as @[2] > 0.5")
         spans = self._columns.spans(place[1])
         inner = _SpanCompiler(self._text, self._columns).holds(condition)
         return f"len(list_filter({spans}, lambda s: {inner})) > 0"
@@ -246,15 +252,15 @@ class _SpanCompiler(_PathCompiler):
 
     def holds(self, condition: Condition) -> str:
         """The condition, of a span `s`."""
-        return self._holds(condition, ())
+        return self._compile_condition(condition, ())
 
-    def _value(self, place: Place, bound: Any) -> str:
+    def _comparable_value(self, place: Place, bound: Any) -> str:
         if len(place) != 1 or not isinstance(place[0], int) or place[0] >= len(SPAN_PARTS) or not _is_number(bound):
-            self._stop("a span is [start, end, score], and each is a number")
+            self._raise_compile_error("a span is [start, end, score], and each is a number")
         return f"s.{SPAN_PARTS[place[0]]}"
 
-    def _present(self, place: Place) -> str:
-        return self._stop(f"it asks whether a span has {place}")
+    def _presence_condition(self, place: Place) -> str:
+        return self._raise_compile_error(f"it asks whether a span has {place}")
 
 
 def _asks_presence(part: Condition) -> bool:

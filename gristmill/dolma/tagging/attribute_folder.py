@@ -11,7 +11,7 @@ from gristmill.dolma.tagging.paths import TaggedFile
 from gristmill.dolma.tagging.records import (
     FileRecord,
     TagManifest,
-    head_of,
+    head_or_none,
     open_outputs,
     read_manifest,
     read_receipts,
@@ -21,7 +21,7 @@ from gristmill.dolma.tagging.records import (
 from gristmill.dolma.tagging.run_claim import claim_folder, remove_ended
 from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
 from gristmill.lake.identity import digest_of
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 
@@ -73,7 +73,7 @@ class AttributeFolder:
     seen: str = ""
     claim: str = ""
 
-    def recipe_of(self, name: str) -> str:
+    def recipe_of_file(self, name: str) -> str:
         """The recipe of a file."""
         return self.recipe + self.recipes.get(name, "")
 
@@ -93,12 +93,12 @@ class AttributeFolder:
             DataError: a file of attributes is of somebody else, an earlier run left others, or a manifest was edited.
         """
         store = open_outputs(self.root, options)
-        known = self._records(store, force=force)
+        known = self._file_records(store, force=force)
         records = {} if force else known
         done: dict[str, FileRecord] = {}
         foreign: list[str] = []
         for file in self.files:
-            entry = head_of(store, file.name)
+            entry = head_or_none(store, file.name)
             record = records.get(file.name)
             if entry is None:
                 continue
@@ -107,20 +107,21 @@ class AttributeFolder:
             elif (
                 record.sha256
                 and not again
-                and record.recipe == self.recipe_of(file.name)
-                and _same(record, file, options)
+                and record.recipe == self.recipe_of_file(file.name)
+                and _is_same_record(record, file, options)
             ):
                 done[file.name] = record
         if foreign and not force:
+            paths = first_names([f"{self.root}/{name}" for name in foreign])
             raise DataError(
-                f"not made by this command, or changed since: {some_of([f'{self.root}/{name}' for name in foreign])};"
-                f" give another {self._other}, or replace them with --force"
+                f"not made by this command, or changed since: {paths};"
+                f" give another {self._other_folder_option}, or replace them with --force"
             )
         there = self._not_given(store, known, inputs)
         stale = {name: each for name, each in there.items() if self.alone or not self._is_same(known[name])}
         inputs.check_removed(self.root, stale)
         self._check_stale(store, known, stale, force=force)
-        found = replace(self, stale=list(stale), left=sorted(there.keys() - stale.keys()), seen=_digest(known))
+        found = replace(self, stale=list(stale), left=sorted(there.keys() - stale.keys()), seen=_records_digest(known))
         return replace(found, done=done, foreign=set(foreign), forced=force)
 
     def _not_given(self, store: Store, known: Mapping[str, FileRecord], inputs: Inputs) -> dict[str, Entry]:
@@ -130,7 +131,7 @@ class AttributeFolder:
         """
         other = sorted(known.keys() - {file.name for file in self.files})
         mine = (name for name in other if self.alone or inputs.matches(known[name].input))
-        return {name: entry for name in mine if (entry := head_of(store, name))}
+        return {name: entry for name in mine if (entry := head_or_none(store, name))}
 
     def _check_stale(
         self, store: Store, known: Mapping[str, FileRecord], stale: Mapping[str, Entry], *, force: bool
@@ -140,14 +141,14 @@ class AttributeFolder:
             self._check_others(store, {*known, *(file.name for file in self.files)})
         if stale and not force:
             raise DataError(
-                f"{self.root}: an earlier run wrote {some_of(list(stale))}, which these documents do not give any more;"
-                f" give another {self._other}, or remove them, as --force does"
+                f"{self.root}: an earlier run wrote {first_names(list(stale))}, which these documents do not give any"
+                f" more; give another {self._other_folder_option}, or remove them, as --force does"
             )
         changed = [name for name, entry in stale.items() if not _is_ours(store, name, entry, known[name])]
         if changed:
             raise DataError(
-                f"{self.root}: {some_of(changed)} have changed since an earlier run wrote them, and these documents do"
-                f" not give them any more; move them away, or give another {self._other}"
+                f"{self.root}: {first_names(changed)} have changed since an earlier run wrote them, and these documents"
+                f" do not give them any more; move them away, or give another {self._other_folder_option}"
             )
 
     def _check_others(self, store: Store, known: Collection[str]) -> None:
@@ -163,35 +164,37 @@ class AttributeFolder:
         if others:
             raise DataError(
                 f"{self.root}: these look like outputs of this run, and no record says that this command made them:"
-                f" {some_of(others)}; who reads the outputs would read them too. Move them away, or give another"
-                f" {self._other}"
+                f" {first_names(others)}; who reads the outputs would read them too. Move them away, or give another"
+                f" {self._other_folder_option}"
             )
 
-    def _records(self, store: Store, *, force: bool) -> dict[str, FileRecord]:
+    def _file_records(self, store: Store, *, force: bool) -> dict[str, FileRecord]:
         """The records of the files below the folder."""
         try:
-            manifest, newer = _kept(store) if force else read_manifest(store), read_receipts(store)
+            manifest, newer = _usable_manifest(store) if force else read_manifest(store), read_receipts(store)
         except NoFolder:
             return {}
         if not force:
-            self._check(store, manifest, newer)
+            self._check_manifest(store, manifest, newer)
         return {**(manifest.files if manifest else {}), **newer}
 
-    def _check(self, store: Store, manifest: TagManifest | None, newer: Mapping[str, FileRecord]) -> None:
+    def _check_manifest(self, store: Store, manifest: TagManifest | None, newer: Mapping[str, FileRecord]) -> None:
         if manifest and (manifest.taggers, manifest.experiment) != (self.taggers, self.experiment):
-            raise RecipeError(f"{store.url}: {self._differs(manifest)}; give another {self._other}, {_MEND}")
+            raise RecipeError(
+                f"{store.url}: {self._differing_options(manifest)}; give another {self._other_folder_option}, {_MEND}"
+            )
         if any(not self._is_same(record) for record in newer.values()):
             raise RecipeError(
                 f"{store.url}: a run with other options began these files, and did not end; give another"
-                f" {self._other}, {_MEND}"
+                f" {self._other_folder_option}, {_MEND}"
             )
 
     @property
-    def _other(self) -> str:
+    def _other_folder_option(self) -> str:
         """The option that gives these files another folder."""
         return _OPTIONS.get(self.made_by, ("", "experiment"))[1]
 
-    def _differs(self, manifest: TagManifest) -> str:
+    def _differing_options(self, manifest: TagManifest) -> str:
         """What the files were made with, and with what they would be made now."""
         if manifest.made_by != self.made_by:
             return f"made by {manifest.made_by}"
@@ -221,9 +224,9 @@ class AttributeFolder:
         settings = digest_of([self.made_by, self.experiment, self.taggers, self.recipe])
         claim = claim_folder(store, settings, {} if self.alone else self.recipes, alone=self.alone)
         try:
-            known = self._records(store, force=self.forced)
+            known = self._file_records(store, force=self.forced)
             lost = any(known.get(name) != record for name, record in self.done.items())
-            if lost or ((self.alone or self.stale) and _digest(known) != self.seen):
+            if lost or ((self.alone or self.stale) and _records_digest(known) != self.seen):
                 raise AtWork(f"{self.root}: another run has written here since this one looked; run again")
         except GristmillError:
             store.delete([claim])
@@ -242,11 +245,13 @@ class AttributeFolder:
             options: options of the bucket's client.
         """
         store = open_outputs(self.root, options)
-        if not self.claim and _digest(self._records(store, force=True)) != self.seen:
+        if not self.claim and _records_digest(self._file_records(store, force=True)) != self.seen:
             return
         names = {file.name for file in self.files}
         there = read_receipts(store)
-        newer = {name: each for name, each in there.items() if each.sha256 and self._fits(name, each, names)}
+        newer = {
+            name: each for name, each in there.items() if each.sha256 and self._is_expected_receipt(name, each, names)
+        }
 
         def changed(old: TagManifest | None) -> TagManifest:
             same = old and (old.made_by, old.taggers, old.experiment) == (self.made_by, self.taggers, self.experiment)
@@ -255,12 +260,12 @@ class AttributeFolder:
             return TagManifest(self.made_by, self.experiment, self.taggers, {**kept, **newer})
 
         replace_manifest(store, changed)
-        void = (name for name, each in there.items() if not self._fits(name, each, names))
+        void = (name for name, each in there.items() if not self._is_expected_receipt(name, each, names))
         remove_receipts(store, [*newer, *void])
         store.delete([self.claim] if self.claim else [])
         store.sweep()
 
-    def _fits(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
+    def _is_expected_receipt(self, name: str, record: FileRecord, names: Collection[str]) -> bool:
         """Whether a receipt is of a file that this folder may have."""
         return name in names if self.alone else self._is_same(record)
 
@@ -269,7 +274,7 @@ class AttributeFolder:
         return record.recipe.startswith(self.recipe)
 
 
-def _same(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> bool:
+def _is_same_record(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> bool:
     """Whether a record is of the documents as they are.
 
     A file that was rewritten in place may have its size and its time of before, but not its ctime. Another name or
@@ -284,7 +289,7 @@ def _same(record: FileRecord, file: TaggedFile, options: Mapping[str, str]) -> b
     if record.input_sha256 == record.version.etag:
         return False
     store = open_store(file.root, options, foreign=True)
-    return sha256_of(store, file.path) == record.input_sha256
+    return hash_object(store, file.path) == record.input_sha256
 
 
 def _is_ours(store: Store, name: str, entry: Entry, record: FileRecord) -> bool:
@@ -292,14 +297,14 @@ def _is_ours(store: Store, name: str, entry: Entry, record: FileRecord) -> bool:
     if record.output and record.output.same(entry):
         return True
     recorded = record.sha256 or record.coming
-    return bool(recorded) and sha256_of(store, name) == recorded
+    return bool(recorded) and hash_object(store, name) == recorded
 
 
-def _digest(records: Mapping[str, FileRecord]) -> str:
+def _records_digest(records: Mapping[str, FileRecord]) -> str:
     return digest_of(msgspec.to_builtins(records))
 
 
-def _kept(store: Store) -> TagManifest | None:
+def _usable_manifest(store: Store) -> TagManifest | None:
     """The manifest; None if --force can use no manifest."""
     try:
         return read_manifest(store)
@@ -307,7 +312,7 @@ def _kept(store: Store) -> TagManifest | None:
         return None
 
 
-def some_of(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first names, and how many more there are.
 
     Args:

@@ -72,28 +72,28 @@ def read_config(
         RecipeError: a key is not known, a value has a wrong type, or a reference cannot be resolved.
     """
     given = read_configuration(data, where, variables)
-    return {key: _checked(key, value, where, fields) for key, value in _flat(given, "", fields)}
+    return {key: _check_value(key, value, where, fields) for key, value in _flatten_values(given, "", fields)}
 
 
-def _flat(values: Mapping[str, Any], above: str, fields: Mapping[str, type]) -> Iterator[tuple[str, Any]]:
+def _flatten_values(values: Mapping[str, Any], above: str, fields: Mapping[str, type]) -> Iterator[tuple[str, Any]]:
     """The values by their full names, such as `work_dir.input`."""
     for part, value in values.items():
         key = f"{above}{part}"
         group = any(name.startswith(f"{key}.") for name in fields)
         if group and isinstance(value, dict):
-            yield from _flat(value, f"{key}.", fields)
+            yield from _flatten_values(value, f"{key}.", fields)
         elif key in fields or not (group and value is None):
             yield key, value
 
 
-def _checked(key: str, value: Any, where: str, fields: Mapping[str, type]) -> Any:
+def _check_value(key: str, value: Any, where: str, fields: Mapping[str, type]) -> Any:
     if key not in fields:
         raise RecipeError(f"{where}: unknown key {key!r}; {known_names(key, fields)}")
     kind = fields[key]
     if kind is list and isinstance(value, str):
         raise RecipeError(f"{where}: {key}: give a list, such as [{value}]")
     if kind is float and isinstance(value, int | str) and not isinstance(value, bool):
-        value = _number(value)  # YAML 1.1 reads 1e-06 as a string
+        value = _parse_number(value)  # YAML 1.1 reads 1e-06 as a string
     fits = value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
     if not fits or (kind is list and not all(isinstance(each, str) for each in value or ())):
         raise RecipeError(f"{where}: {key}: {value!r:.100} is not {_KINDS[kind]}")
@@ -103,7 +103,7 @@ def _checked(key: str, value: Any, where: str, fields: Mapping[str, type]) -> An
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _number(value: int | str) -> float | str | int:
+def _parse_number(value: int | str) -> float | str | int:
     try:
         return float(value)
     except (ValueError, OverflowError):

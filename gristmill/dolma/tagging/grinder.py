@@ -60,18 +60,18 @@ class DolmaGrinder:
         file = body.file
         source = open_store(file.root, self._options, foreign=True)
         read = ForeignFile(source.stream(file.path, file.version), file.url)
-        outputs = [(spec, self._upload(file, spec)) for spec in body.outputs]
+        outputs = [(spec, self._open_upload(file, spec)) for spec in body.outputs]
         with undone_at_failure(*(upload.abort for _, upload in outputs)):
-            self._tag(read, outputs)
+            self._tag_documents(read, outputs)
             for _, upload in outputs:
                 upload.publish(read.sha256)
         return Outcome((), facts={"documents": read.rows})
 
-    def _upload(self, file: TaggedFile, spec: OutputSpec) -> RecordedUpload:
+    def _open_upload(self, file: TaggedFile, spec: OutputSpec) -> RecordedUpload:
         record = FileRecord(file.url, file.version, spec.recipe)
         return RecordedUpload(open_outputs(spec.root, self._options), file.name, record, foreign=spec.foreign)
 
-    def _tag(self, read: ForeignFile, outputs: Sequence[tuple[OutputSpec, RecordedUpload]]) -> None:
+    def _tag_documents(self, read: ForeignFile, outputs: Sequence[tuple[OutputSpec, RecordedUpload]]) -> None:
         names = list(dict.fromkeys(name for spec, _ in outputs for name, _ in spec.taggers))
         taggers = label_makers(names)
         decoder = msgspec.json.Decoder(DolmaRow)
@@ -79,9 +79,9 @@ class DolmaGrinder:
         for block in read.blocks():
             rows = decode_rows(decoder, block, read.path, first)
             batch = Batch([Document(id=row.id, text=row.text, source=row.source) for row in rows])
-            labels = {name: _looked(look, name, batch, read.path, first) for name, look in taggers.items()}
+            labels = {name: _label_documents(look, name, batch, read.path, first) for name, look in taggers.items()}
             for spec, upload in outputs:
-                for line in _lines(batch, spec, labels):
+                for line in _attribute_lines(batch, spec, labels):
                     upload.write(line)
             first += len(rows)
 
@@ -89,7 +89,7 @@ class DolmaGrinder:
 Rows = list[dict[str, object]]
 
 
-def _looked(look: Look, name: str, batch: Batch, path: str, first: int) -> Rows:
+def _label_documents(look: Look, name: str, batch: Batch, path: str, first: int) -> Rows:
     """The labels of each document."""
     try:
         labels = look(batch)
@@ -107,7 +107,7 @@ def _looked(look: Look, name: str, batch: Batch, path: str, first: int) -> Rows:
     return rows
 
 
-def _lines(batch: Batch, spec: OutputSpec, labels: dict[str, Rows]) -> Iterator[bytes]:
+def _attribute_lines(batch: Batch, spec: OutputSpec, labels: dict[str, Rows]) -> Iterator[bytes]:
     """The rows of one file of attributes, in Dolma's form."""
     prefixes = [(name, f"{experiment}__{variable_name(name)}__") for name, experiment in spec.taggers]
     for number, document in enumerate(batch):

@@ -25,10 +25,12 @@ class Inputs:
 
     def __init__(self, files: Iterable[_ReadFile], patterns: Iterable[str]) -> None:
         self._real = lru_cache(real_path)
-        self._files = {place: file.url for file in files for place in (self._place(file.url), real_path(file.url))}
+        self._files = {
+            place: file.url for file in files for place in (self._absolute_place(file.url), real_path(file.url))
+        }
         self._rules: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         for pattern in dict.fromkeys(patterns):
-            for folder, rest in _searches(pattern):
+            for folder, rest in _search_folders(pattern):
                 hidden = "" if "/." in f"/{rest}" else r"(?!(?:.*/)?\.)"  # wildcards match no name with a dot in front
                 self._rules.setdefault(folder, []).append((pattern, re.compile(hidden + pattern_regex(rest))))
 
@@ -42,11 +44,11 @@ class Inputs:
             RecipeError: one would.
         """
         for root, name in outputs:
-            place = self._place(f"{root}/{name}")
+            place = self._absolute_place(f"{root}/{name}")
             url = self._files.get(place)
             if url:
                 raise RecipeError(f"{url}: an output would replace this file, which is read; give another destination")
-            pattern = self._pattern(place)
+            pattern = self._matching_pattern(place)
             if pattern:
                 raise RecipeError(
                     f"{root}/{name}: {pattern} matches this output, so the next run would read it as documents; give"
@@ -64,7 +66,7 @@ class Inputs:
             RecipeError: one is.
         """
         for name in names:
-            url = self._files.get(self._place(f"{root}/{name}"))
+            url = self._files.get(self._absolute_place(f"{root}/{name}"))
             if url:
                 raise RecipeError(
                     f"{url}: an earlier run wrote this file here, and now it is read; give another destination: outputs"
@@ -77,13 +79,13 @@ class Inputs:
         Args:
             url: path or address of the file.
         """
-        return self._pattern(self._place(url)) is not None
+        return self._matching_pattern(self._absolute_place(url)) is not None
 
-    def _place(self, path: str) -> str:
+    def _absolute_place(self, path: str) -> str:
         head, _, name = path.rpartition("/")
         return f"{self._real(head or '/').rstrip('/')}/{name}"
 
-    def _pattern(self, place: str) -> str | None:
+    def _matching_pattern(self, place: str) -> str | None:
         """The pattern that matches a file."""
         folder, slash, _ = place.rpartition("/")
         while slash:
@@ -94,7 +96,7 @@ class Inputs:
         return None
 
 
-def _searches(pattern: str) -> Iterator[tuple[str, str]]:
+def _search_folders(pattern: str) -> Iterator[tuple[str, str]]:
     """The folders, without links, in which a pattern looks, and what it looks for below each.
 
     What a run will make has no links yet. So folders that are there are followed as far as the pattern leads, and the
@@ -102,9 +104,9 @@ def _searches(pattern: str) -> Iterator[tuple[str, str]]:
     """
     if pattern.startswith(BUCKET):
         bucket, _, key = pattern.removeprefix(BUCKET).rstrip("/").partition("/")
-        yield from ((f"{BUCKET}{bucket}", rest) for rest in _files_of(key))
+        yield from ((f"{BUCKET}{bucket}", rest) for rest in _files_of_plain_path(key))
         return
-    for path in _files_of(str(Path(pattern).absolute())):
+    for path in _files_of_plain_path(str(Path(pattern).absolute())):
         parts = path.split("/")
         first = len(fixed_folders(parts)) if WILDCARD.search(path) else len(parts) - 1
         yield real_path("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
@@ -114,6 +116,6 @@ def _searches(pattern: str) -> Iterator[tuple[str, str]]:
                 yield folder.rstrip("/"), "/".join(rest)
 
 
-def _files_of(pattern: str) -> Sequence[str]:
+def _files_of_plain_path(pattern: str) -> Sequence[str]:
     """A path without wildcards is a file or a folder: of what is not there yet, nobody knows which."""
     return [pattern] if WILDCARD.search(pattern) else [pattern, f"{pattern}/*"]

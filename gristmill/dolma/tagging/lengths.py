@@ -22,35 +22,35 @@ from gristmill.dolma.tagging.spans import (
 from gristmill.recipes.batch import Batch
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
-from gristmill.text.utf8 import size_of
+from gristmill.text.utf8 import utf8_size
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def _characters(batch: Batch) -> DolmaLabels:
+def _tag_characters(batch: Batch) -> DolmaLabels:
     return whole_text_spans(batch, {"length": batch.lengths.tolist()})
 
 
-def _stripped(batch: Batch) -> DolmaLabels:
+def _tag_stripped_characters(batch: Batch) -> DolmaLabels:
     return whole_text_spans(batch, {"length_no_ws": [len(text.strip()) for text in batch.texts]})
 
 
-def _bytes(batch: Batch) -> DolmaLabels:
-    return whole_text_spans(batch, {"bytes": map(size_of, batch.texts)})
+def _tag_bytes(batch: Batch) -> DolmaLabels:
+    return whole_text_spans(batch, {"bytes": map(utf8_size, batch.texts)})
 
 
-def _documents(batch: Batch) -> DolmaLabels:
+def _tag_documents(batch: Batch) -> DolmaLabels:
     return whole_text_spans(batch, {"docs": [1.0] * len(batch)})
 
 
-def _runs(batch: Batch) -> DolmaLabels:
+def _tag_whitespace_words(batch: Batch) -> DolmaLabels:
     return whole_text_spans(batch, {"length": measure_documents(batch, lambda column: column.runs.counts + 1)})
 
 
-def _pieces(batch: Batch) -> DolmaLabels:
+def _tag_unicode_words(batch: Batch) -> DolmaLabels:
     def count(column: TextColumn) -> Numbers:
         bounds = column.points.bounds
-        return column.unicode_words.within(*column.words.edges(bounds[:-1], bounds[1:] - 1))
+        return column.unicode_words.count_pieces_within(*column.words.edges(bounds[:-1], bounds[1:] - 1))
 
     return whole_text_spans(batch, {"length": measure_documents(batch, count)})
 
@@ -62,7 +62,7 @@ def _character_paragraphs(batch: Batch) -> DolmaLabels:
 
 def _run_paragraphs(batch: Batch) -> DolmaLabels:
     def of(column: TextColumn) -> Numbers:
-        return column.runs.between(column.paragraphs.starts, column.paragraphs.ends) + 1
+        return column.runs.count_in_stretches(column.paragraphs.starts, column.paragraphs.ends) + 1
 
     found = document_spans(batch, lambda column: column.paragraphs.spans(of(column)))
     return {
@@ -75,7 +75,7 @@ def _piece_paragraphs(batch: Batch) -> DolmaLabels:
     def of(column: TextColumn) -> list[NDArray[Any]]:
         paragraphs = column.paragraphs
         heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
-        return paragraphs.spans(column.unicode_words.within(heads, tails, filled=True))
+        return paragraphs.spans(column.unicode_words.count_pieces_within(heads, tails, filled=True))
 
     found = document_spans(batch, of)
     negative = [each and [(start, end, -score) for start, end, score in each] for each in found]
@@ -103,12 +103,12 @@ def _piece_paragraphs_with_empty(batch: Batch) -> DolmaLabels:
 
 
 LENGTH_TAGGERS: Mapping[str, Look] = {
-    "char_length_v1": _characters,
-    "char_length_strip_ws_v1": _stripped,
-    "bytes_length_v1": _bytes,
-    "doc_count_v1": _documents,
-    "whitespace_tokenizer_v1": _runs,
-    "uniseg_length_v1": _pieces,
+    "char_length_v1": _tag_characters,
+    "char_length_strip_ws_v1": _tag_stripped_characters,
+    "bytes_length_v1": _tag_bytes,
+    "doc_count_v1": _tag_documents,
+    "whitespace_tokenizer_v1": _tag_whitespace_words,
+    "uniseg_length_v1": _tag_unicode_words,
     "char_length_with_paragraphs_v1": _character_paragraphs,
     "whitespace_tokenizer_with_paragraphs_v1": _run_paragraphs,
     "uniseg_length_paragraphs_v1": _piece_paragraphs,

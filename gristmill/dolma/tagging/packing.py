@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import zstandard
 from isal import igzip_lib
 
-from gristmill.lake.rows.shard_file import MEMBER, gzip_bytes, suffix
+from gristmill.lake.rows.shard_file import MEMBER, gzip_bytes, lower_suffix
 from gristmill.lake.store.protocol import ObjectVersion, Store
 
 _FAST = 2
@@ -39,7 +39,7 @@ class PackedUpload:
 
     def __init__(self, store: Store, path: str, packing: str = "", *, fast: bool = False) -> None:
         self._upload = store.upload(path)
-        ending = packing or suffix(path)
+        ending = packing or lower_suffix(path)
         self._pack = _PACK.get(f"{ending} fast" if fast and ending == ".gz" else ending, bytes)
         self._sha256 = hashlib.sha256()
         self._waiting: list[bytes] = []
@@ -62,9 +62,9 @@ class PackedUpload:
         self._size += len(rows)
         self.rows += count
         if self._size >= MEMBER:
-            self._cut()
+            self._end_packed_member()
 
-    def _cut(self) -> None:
+    def _end_packed_member(self) -> None:
         packed = self._pack(b"".join(self._waiting))
         self._waiting.clear()
         self._size = 0
@@ -77,7 +77,7 @@ class PackedUpload:
         publishes.
         """
         if self._size or not self._begun:
-            self._cut()
+            self._end_packed_member()
         return self.sha256
 
     def close(self) -> ObjectVersion:

@@ -81,7 +81,7 @@ def tagged_files(
         root, found = matching_files(pattern, options)
         if not found:
             missed.append(pattern)
-        shared = _shared([f"{root}/{path}" for path in found])
+        shared = _shared_folder_length([f"{root}/{path}" for path in found])
         for path, version in sorted(found.items()):
             name = f"{root}/{path}"[shared:]
             files.append(TaggedFile(root, path, version, output, name))
@@ -117,7 +117,7 @@ def real_output(place: str) -> str:
     return found
 
 
-def output_of(pattern: str, folder: str) -> str:
+def output_folder_of_pattern(pattern: str, folder: str) -> str:
     """The folder of a pattern's attributes if no destination is given: its fixed folders, `documents` replaced.
 
     Args:
@@ -127,8 +127,10 @@ def output_of(pattern: str, folder: str) -> str:
     Raises:
         RecipeError: no folder is named `documents`.
 
-    >>> output_of("s3://b/wiki/v0/documents/en/*.gz", "attributes/exp"), output_of("wiki/documents/0.json.gz", "a")
-    ('s3://b/wiki/v0/attributes/exp/en', 'wiki/a')
+    >>> output_folder_of_pattern("s3://b/wiki/v0/documents/en/*.gz", "attributes/exp")
+    's3://b/wiki/v0/attributes/exp/en'
+    >>> output_folder_of_pattern("wiki/documents/0.json.gz", "a")
+    'wiki/a'
     """
     scheme = BUCKET if pattern.startswith(BUCKET) else ""
     parts = pattern.removeprefix(scheme).split("/")
@@ -151,7 +153,7 @@ def fixed_folders(parts: Sequence[str]) -> list[str]:
     return list(parts[: next(number for number, part in enumerate(parts) if WILDCARD.search(part))])
 
 
-def _shared(urls: Sequence[str]) -> int:
+def _shared_folder_length(urls: Sequence[str]) -> int:
     """How many characters the folders have that all files share, with the closing slash."""
     if not urls:
         return 0
@@ -226,7 +228,7 @@ def _check_links(folder: str, links: FollowedLinks) -> None:
         if not item.name.startswith(".") and is_folder(item):
             path, followed = item.path, links
             if item.is_symlink():
-                path, followed = links.follow(item.path, folder, item.name)
+                path, followed = links.follow_link(item.path, folder, item.name)
             _check_links(path, followed)
 
 

@@ -33,7 +33,7 @@ _URL = (
 """A web address after a backspace: Dolma writes `\\b` where it means the bound of a word."""
 
 
-def _fast(batch: Batch) -> DolmaLabels:
+def _tag_spans_only(batch: Batch) -> DolmaLabels:
     """Dolma's share has the whole text too, because it takes the count for a span of it; of no text it is -1."""
     skipped = [text.count("?") > _QUESTIONS for text in batch.texts]
     found = {
@@ -52,29 +52,29 @@ def _fast(batch: Batch) -> DolmaLabels:
     return {**found, **whole_text_spans(batch, {"doc_count": counts, "doc_frac": shares})}
 
 
-def _first(batch: Batch) -> DolmaLabels:
+def _tag_version_1(batch: Batch) -> DolmaLabels:
     """Dolma divides by the number of words, and stops at a text without one."""
     for document in batch:
         if not document.text.split():
             raise DataError(f"document {document.id!r} has no words, and Dolma stops there; take pii_regex_v2 instead")
-    return _second(batch)
+    return _tag_version_2(batch)
 
 
-def _second(batch: Batch) -> DolmaLabels:
-    rows = [_found(text) for text in batch.texts]
+def _tag_version_2(batch: Batch) -> DolmaLabels:
+    rows = [_find_personal_data(text) for text in batch.texts]
     words = [len(text.split()) for text in batch.texts]
     counts = [sum(map(len, row.values())) for row in rows]
     shares = [count / each if each else -1.0 for count, each in zip(counts, words, strict=True)]
     return {**{name: [row[name] or None for row in rows] for name in KINDS}, **whole_text_spans(batch, {"doc": shares})}
 
 
-def _counted(batch: Batch) -> DolmaLabels:
-    labels = _first(batch)
+def _tag_counts(batch: Batch) -> DolmaLabels:
+    labels = _tag_version_1(batch)
     counts = [sum(len(spans or ()) for spans in row) for row in zip(*(labels[name] for name in KINDS), strict=True)]
     return {**labels, **whole_text_spans(batch, {"doc_count": counts})}
 
 
-def _found(text: str) -> dict[str, list[DolmaSpan]]:
+def _find_personal_data(text: str) -> dict[str, list[DolmaSpan]]:
     """The spans of a text, without those that Dolma takes for something else."""
     plain = text.replace("\n", "\t")  # a tab is white space that ends no line
     emails = [(start, end, 1.0) for start, end, *_ in addresses(plain) if _is_address(text[start:end])]
@@ -96,18 +96,18 @@ def _is_numbered(text: str, start: int, end: int) -> bool:
 
 
 def _has_url(text: str) -> bool:
-    return _BACKSPACE in text and bool(_url().search(text.encode("utf-8", "surrogatepass")))
+    return _BACKSPACE in text and bool(_linear_url_expression().search(text.encode("utf-8", "surrogatepass")))
 
 
 @cache
-def _url() -> Any:
+def _linear_url_expression() -> Any:
     """Dolma's expression in linear time."""
     return re2.compile(_URL)
 
 
 PERSONAL_TAGGERS: Mapping[str, Look] = {
-    "pii_regex_with_counts_fast_v2": _fast,
-    "pii_regex_v1": _first,
-    "pii_regex_v2": _second,
-    "pii_regex_with_counts_v2": _counted,
+    "pii_regex_with_counts_fast_v2": _tag_spans_only,
+    "pii_regex_v1": _tag_version_1,
+    "pii_regex_v2": _tag_version_2,
+    "pii_regex_with_counts_v2": _tag_counts,
 }

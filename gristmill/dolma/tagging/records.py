@@ -30,7 +30,7 @@ def open_outputs(root: str, options: Mapping[str, str]) -> Store:
     return open_store(root, options, own=FOLDER)
 
 
-def head_of(store: Store, path: str) -> Entry | None:
+def head_or_none(store: Store, path: str) -> Entry | None:
     """The entry of a file; None if the file or the folder of the store is not there.
 
     Args:
@@ -94,9 +94,9 @@ class TagManifest(msgspec.Struct, frozen=True):
 
     def with_digest(self) -> "TagManifest":
         """The manifest with its digest."""
-        return msgspec.structs.replace(self, digest=self._digest())
+        return msgspec.structs.replace(self, digest=self._manifest_digest())
 
-    def _digest(self) -> str:
+    def _manifest_digest(self) -> str:
         plain = msgspec.to_builtins(msgspec.structs.replace(self, digest=""))
         for record in plain["files"].values():
             for name, before in _LATER.items():
@@ -107,7 +107,7 @@ class TagManifest(msgspec.Struct, frozen=True):
     @property
     def is_unedited(self) -> bool:
         """Whether nobody has edited it."""
-        return self.digest == self._digest()
+        return self.digest == self._manifest_digest()
 
 
 def read_manifest(store: Store) -> TagManifest | None:
@@ -117,10 +117,10 @@ def read_manifest(store: Store) -> TagManifest | None:
         DataError: it is not one, or was edited.
     """
     tagged = store.read_tagged(MANIFEST)
-    return _manifest(store, tagged[0]) if tagged else None
+    return _decode_manifest(store, tagged[0]) if tagged else None
 
 
-def _manifest(store: Store, data: bytes) -> TagManifest:
+def _decode_manifest(store: Store, data: bytes) -> TagManifest:
     where = f"{store.url}/{MANIFEST}"
     mend = "move the folder of these attributes away, or run with --force"
     manifest = decode_object(data, TagManifest, where, "the manifest of a tagging", mend)
@@ -140,7 +140,7 @@ def replace_manifest(store: Store, change: Callable[[TagManifest | None], TagMan
     while True:
         tagged = store.read_tagged(MANIFEST)
         try:
-            old = _manifest(store, tagged[0]) if tagged else None
+            old = _decode_manifest(store, tagged[0]) if tagged else None
         except DataError:  # --force
             old = None
         manifest = change(old).with_digest()
@@ -233,10 +233,10 @@ def read_receipts(store: Store) -> Mapping[str, FileRecord]:
     Raises:
         DataError: a receipt is not one.
     """
-    return dict(_receipts(store))
+    return dict(_read_receipts(store))
 
 
-def _receipts(store: Store) -> Iterator[tuple[str, FileRecord]]:
+def _read_receipts(store: Store) -> Iterator[tuple[str, FileRecord]]:
     for entry in store.list(RECEIPTS):
         name = entry.path.removeprefix(RECEIPTS).removesuffix(".json")
         mend = "remove it; its file is then made again with --force"

@@ -61,7 +61,7 @@ def _paragraph_repetitions(batch: Batch) -> DolmaLabels:
     return {"repetition": [row or None for row in rows], **whole_text_spans(batch, numbers)}
 
 
-def _marks(batch: Batch) -> DolmaLabels:
+def _tag_mark_paragraphs(batch: Batch) -> DolmaLabels:
     """Dolma gives a text without such paragraphs a span of score 0."""
     found = rename_labels(MARK_PARAGRAPHS)(batch)["paragraphs"]
     return {"all_punct": [spans or [(0, n, 0.0)] for spans, n in zip(found, batch.lengths.tolist(), strict=True)]}
@@ -72,6 +72,6 @@ RULE_TAGGERS: Mapping[str, Look] = {
     "gopher_v2": _gopher_2,
     "repetitions_v1": rename_labels(REPETITIONS, {"repetitions": "repetition", **_STATISTICS}),
     "paragraph_repetitions_v1": _paragraph_repetitions,
-    "not_alphanum_paragraph_v1": _marks,
+    "not_alphanum_paragraph_v1": _tag_mark_paragraphs,
     "random_number_v1": rename_labels(RANDOM, {"number": "random"}),
 }

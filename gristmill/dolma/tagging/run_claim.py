@@ -59,7 +59,7 @@ def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None 
     own, path = RunClaim(this_process(), settings, alone, recipes or {}), f"{RUNS}{uuid4().hex}.json"
     store.put(path, msgspec.json.encode(own, order="sorted"))
     ended: list[str] = []
-    for other, claim in _claims(store):
+    for other, claim in _read_claims(store):
         runs = False if claim.process.is_same(own.process) else claim.process.runs(own.process)
         if other == path or (runs is not False and own.may_write_beside(claim)):
             continue
@@ -83,10 +83,10 @@ def remove_ended(store: Store) -> None:
         DataError: a claim is not one.
     """
     here = this_process()
-    store.delete([path for path, claim in _claims(store) if claim.process.runs(here) is False])
+    store.delete([path for path, claim in _read_claims(store) if claim.process.runs(here) is False])
 
 
-def _claims(store: Store) -> Iterator[tuple[str, RunClaim]]:
+def _read_claims(store: Store) -> Iterator[tuple[str, RunClaim]]:
     for entry in list(store.list(RUNS)):
         data = store.read_tagged(entry.path)
         if data is not None:  # its run has ended meanwhile

@@ -11,7 +11,7 @@ from gristmill.taggers.code.copyright import COPYRIGHT
 from gristmill.taggers.code.redpajama import REDPAJAMA_CODE
 
 
-def _copyright(batch: Batch) -> DolmaLabels:
+def _tag_copyright(batch: Batch) -> DolmaLabels:
     """Dolma's block leaves out the line feeds after lines that are not empty; the empty text has a block of one."""
     labels = rename_labels(COPYRIGHT)(batch)
     blocks: list[list[DolmaSpan] | None] = [
@@ -29,6 +29,6 @@ def _without_line_feeds(text: str, end: int) -> int:
 
 
 CODE_TAGGERS: Mapping[str, Look] = {
-    "code_copyright_comments_v1": _copyright,
+    "code_copyright_comments_v1": _tag_copyright,
     "code_redpajama_taggers_v1": rename_labels(REDPAJAMA_CODE),
 }

@@ -70,7 +70,7 @@ def rename_labels(tagger: Tagger, names: Mapping[str, str] | None = None) -> Loo
         lengths = batch.lengths.tolist()
         return {
             (names or {}).get(name, name): [
-                _written(value, length) for value, length in zip(values, lengths, strict=True)
+                _label_as_spans(value, length) for value, length in zip(values, lengths, strict=True)
             ]
             for name, values in labels.items()
             if names is None or name in names
@@ -79,7 +79,7 @@ def rename_labels(tagger: Tagger, names: Mapping[str, str] | None = None) -> Loo
     return look
 
 
-def _written(label: Any, length: int) -> list[DolmaSpan] | None:
+def _label_as_spans(label: Any, length: int) -> list[DolmaSpan] | None:
     if label is None:
         return None
     found = label if isinstance(label, list) else [(0, length, label)]

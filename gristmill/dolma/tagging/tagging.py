@@ -11,7 +11,7 @@ from gristmill.dolma.tagging.config import TagConfig, variable_name
 from gristmill.dolma.tagging.file_run import FilePlan, grind_files
 from gristmill.dolma.tagging.grinder import OutputSpec, TagItem
 from gristmill.dolma.tagging.inputs import Inputs
-from gristmill.dolma.tagging.paths import TaggedFile, output_of, real_output, tagged_files
+from gristmill.dolma.tagging.paths import TaggedFile, output_folder_of_pattern, real_output, tagged_files
 from gristmill.execution.work import Engine, Item, Say, encode_raw
 from gristmill.lake.identity import digest_of
 
@@ -34,7 +34,7 @@ def plan_tagging(config: TagConfig, options: Mapping[str, str], *, force: bool =
         DataError: a file of attributes is of somebody else, or a manifest was edited.
     """
     label_makers(config.taggers)
-    groups = _groups(config, options)
+    groups = _group_by_folder(config, options)
     folders: list[AttributeFolder] = []
     lacking: dict[TaggedFile, list[OutputSpec]] = {}
     for root, taggers, files in groups.outputs:
@@ -62,11 +62,11 @@ class _Groups:
     inputs: Inputs
 
 
-def _groups(config: TagConfig, options: Mapping[str, str]) -> _Groups:
+def _group_by_folder(config: TagConfig, options: Mapping[str, str]) -> _Groups:
     """The files by the folder of their attributes. Without an experiment each tagger has a folder of its own."""
     placeholder = "\1"
     folder = f"attributes/{placeholder if config.experiment is None else config.experiment}"
-    roots = config.destination or [output_of(pattern, folder) for pattern in config.documents]
+    roots = config.destination or [output_folder_of_pattern(pattern, folder) for pattern in config.documents]
     files, missed = tagged_files(config.documents, [real_output(root.rstrip("/")) for root in roots], options)
     grouped: dict[str, dict[str, tuple[str, str]]] = {}
     members: dict[str, dict[str, TaggedFile]] = {}

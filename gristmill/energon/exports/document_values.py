@@ -64,7 +64,7 @@ class DocumentValues:
         for number in self._media:
             value = values[number]
             names = media_names(value) if value is not None else []
-            refused = _refused(names)
+            refused = _not_taken_reason(names)
             if refused:
                 return refused
             if self._source and number < self._looked_for:
@@ -85,7 +85,7 @@ def media_names(value: bytes) -> list[str] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def _refused(names: list[str] | None) -> NotTaken | None:
+def _not_taken_reason(names: list[str] | None) -> NotTaken | None:
     if names is None:
         return NO_NAMES
     try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gristmill.energon.exports.tar_files import IDS, SAMPLES, TAR, read_samples
 from gristmill.errors import DataError
-from gristmill.lake.identity import Pair, hashes_of, load_hashes, shared_by
+from gristmill.lake.identity import Pair, load_hashes, shared_by, sorted_pair_hashes
 from gristmill.recipes.export_formats.codec import ExportedFile
 
 Read = Callable[[ExportedFile], Iterator[bytes]]
@@ -65,7 +65,7 @@ def blocked_samples(
         blocked: source and id of the documents that each stream must not have.
         read: the bytes of a file.
     """
-    hashes = {stream: hashes_of(list(pairs)) for stream, pairs in blocked.items() if pairs}
+    hashes = {stream: sorted_pair_hashes(list(pairs)) for stream, pairs in blocked.items() if pairs}
     found: list[str] = []
     for path, file in files.items():
         if not path.endswith(IDS) or file.stream not in hashes:

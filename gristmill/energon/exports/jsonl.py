@@ -8,18 +8,18 @@ import numpy as np
 from gristmill.energon.exports.document_values import DocumentValues, Values
 from gristmill.energon.exports.line_file import INDEX, LineFile
 from gristmill.energon.exports.media_source import MediaSource, check_prepared, open_media
-from gristmill.energon.exports.mixture import metadatasets_of
+from gristmill.energon.exports.mixture import metadataset_files
 from gristmill.energon.exports.splits import (
     ENERGON_SPLIT,
     Dataset,
-    dataset_of,
-    split_of,
+    dataset_of_file,
+    split_in_file_name,
     warn_of_fractions,
     warn_of_many,
     warn_of_rounding,
 )
 from gristmill.energon.recipes.exports import EnergonJsonl
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.codec import (
     Codec,
@@ -61,15 +61,17 @@ class EnergonJsonlCodec(Codec):
         """See Codec: the files of the parts where they are; or joined, for each stream and split."""
         lines = [source for source in sources if source.name.endswith(ENDING)]
         if self.declared.file_bytes is None:
-            return Content(named=[NamedFile(each.path, each.facts.rows, split_of(each.name)) for each in lines])
+            return Content(
+                named=[NamedFile(each.path, each.facts.rows, split_in_file_name(each.name)) for each in lines]
+            )
         groups: dict[tuple[str, str], list[ExportedFile]] = {}
         for source in lines:
-            groups.setdefault((source.stream, split_of(source.name)), []).append(source)
+            groups.setdefault((source.stream, split_in_file_name(source.name)), []).append(source)
         files: list[ReleaseFile] = []
         for (stream, split), group in groups.items():
             for number, pieces in enumerate(cut_files(group, self.declared.file_bytes)):
                 files.append(ReleaseFile.joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
-        return Content(files, built={file.name + INDEX: _indexes(file) for file in files})
+        return Content(files, built={file.name + INDEX: _part_index_names(file) for file in files})
 
     def build(self, release: Release, name: str, read: Callable[[str], Iterator[bytes]]) -> Iterator[bytes]:
         """See Codec: the index of a joined file, from those of the parts."""
@@ -89,7 +91,7 @@ class EnergonJsonlCodec(Codec):
 
     def warnings(self, release: Release) -> tuple[str, ...]:
         """See Codec: too many files, samples that rounding leaves out, or shares that hold for one epoch only."""
-        files = _datasets(release)
+        files = _datasets_of_release(release)
         many = warn_of_many(len(files), "give the export file_bytes, which joins them")
         mend = "give the export larger file_bytes" if release.files else "give the export file_bytes, which joins them"
         rounding = warn_of_rounding(release.repetitions, files, mend)
@@ -97,19 +99,19 @@ class EnergonJsonlCodec(Codec):
 
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002 - no checksums
         """See Codec: the metadataset, which names every file."""
-        return metadatasets_of(release, _datasets(release), self.declared.aux, self.declared.subflavors)
+        return metadataset_files(release, _datasets_of_release(release), self.declared.aux, self.declared.subflavors)
 
 
-def _datasets(release: Release) -> list[Dataset]:
+def _datasets_of_release(release: Release) -> list[Dataset]:
     """The files that a release names."""
-    datasets = [dataset_of(file) for file in release.named]
+    datasets = [dataset_of_file(file) for file in release.named]
     for file in release.files:
-        stream, split = file.name.partition("/")[0], split_of(file.name)
+        stream, split = file.name.partition("/")[0], split_in_file_name(file.name)
         datasets.append(Dataset(stream, split, release.folder + file.name, file.rows, split))
     return datasets
 
 
-def _indexes(file: ReleaseFile) -> list[str]:
+def _part_index_names(file: ReleaseFile) -> list[str]:
     """The indexes of the files that a file of the release is made from."""
     return [path + INDEX for path in dict.fromkeys(piece.path for piece in file.pieces)]
 
@@ -131,20 +133,20 @@ class JsonlPart:
         """See PartFiles."""
         files: list[Placed] = [ENERGON_SPLIT[split] + ENDING for split in rows.splits]
         if self._reads:
-            return self._write_lines(*self._chosen(rows, files))
+            return self._write_lines(*self._choose_lines_and_files(rows, files))
         if len(set(rows.splits)) > 1:
-            return self._write_lines(rows_of(rows.lines), files)
-        self._file(str(files[0])).write(rows.lines)
+            return self._write_lines(split_rows(rows.lines), files)
+        self._open_line_file(str(files[0])).write(rows.lines)
         return files
 
-    def _chosen(self, rows: RowBlock, files: Sequence[Placed]) -> tuple[list[bytes], list[Placed]]:
+    def _choose_lines_and_files(self, rows: RowBlock, files: Sequence[Placed]) -> tuple[list[bytes], list[Placed]]:
         """The line of each document, and the file that it goes to."""
         values = self._values.read(rows)
         chosen = [each if isinstance(each, NotTaken) else file for each, file in zip(values, files, strict=True)]
-        lines = [self._line(each) for each in values] if self._keys else rows_of(rows.lines)
+        lines = [self._encode_line(each) for each in values] if self._keys else split_rows(rows.lines)
         return lines, chosen
 
-    def _line(self, values: Values | NotTaken) -> bytes:
+    def _encode_line(self, values: Values | NotTaken) -> bytes:
         if isinstance(values, NotTaken):
             return b""
         pairs = (key + value for key, value in zip(self._keys, values, strict=True) if value is not None)
@@ -153,10 +155,10 @@ class JsonlPart:
     def _write_lines(self, lines: Sequence[bytes], files: list[Placed]) -> list[Placed]:
         for name in dict.fromkeys(file for file in files if isinstance(file, str)):
             kept = [line for line, file in zip(lines, files, strict=True) if file == name]
-            self._file(name).write(b"\n".join([*kept, b""]))
+            self._open_line_file(name).write(b"\n".join([*kept, b""]))
         return files
 
-    def _file(self, name: str) -> LineFile:
+    def _open_line_file(self, name: str) -> LineFile:
         file = self._files.get(name)
         if file is None:
             file = self._files[name] = LineFile(self._create(name), self._create(name + INDEX))

@@ -90,7 +90,7 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
     if not root:
         return None
     store, folder = _opened_folder(lake, root)
-    shards = _shards_of(store, folder)
+    shards = _tars_of_webdataset(store, folder)
     return _Files(store, folder, root) if shards is None else _Samples(store, folder, root, shards)
 
 
@@ -109,7 +109,7 @@ def check_prepared(lake: Store, root: str) -> None:
     if not root:
         return
     store, folder = _opened_folder(lake, root)
-    shards = _shards_of(store, folder)
+    shards = _tars_of_webdataset(store, folder)
     if shards is None:
         return
     known = {posixpath.normpath(folder + shard) for shard in shards}
@@ -132,7 +132,7 @@ def _opened_folder(lake: Store, root: str) -> tuple[Store, str]:
     return open_store(root, foreign=True), ""
 
 
-def _shards_of(store: Store, folder: str) -> list[str] | None:
+def _tars_of_webdataset(store: Store, folder: str) -> list[str] | None:
     """The tars that a prepared WebDataset names, in the order of their ids; None: the folder is no such dataset."""
     info = f"{folder}{META_FOLDER}/{INFO}"
     found = store.read_tagged(info)
@@ -202,14 +202,14 @@ class _Samples:
             raise DataError(f"{where}: its index cannot be read ({error}); prepare the dataset again") from error
 
     def has_file(self, name: str, document: str = "") -> bool:
-        place = self._place(name)
+        place = self._media_place(name)
         return place is not None and not self._other_tar(place, name, document)
 
     def read(self, name: str, document: str = "") -> bytes | None:
-        place = self._place(name) or self._place(name, _DOT)
+        place = self._media_place(name) or self._media_place(name, _DOT)
         if place is None or self._other_tar(place, name, document):
             return None
-        return self._content(place)
+        return self._part_content(place)
 
     def _other_tar(self, place: _MediaPlace, name: str, document: str) -> str:
         """The tar that the id of a document tells, if the part that it names is in another one; else empty.
@@ -222,7 +222,7 @@ class _Samples:
         path = place.shard if self._folder else posixpath.join(self.where, place.shard)
         return "" if f"/{path}".endswith(f"/{own}") else own
 
-    def _content(self, part: _MediaPlace) -> bytes:
+    def _part_content(self, part: _MediaPlace) -> bytes:
         """The content of a part, if the tar has the part where the index says.
 
         Raises:
@@ -252,18 +252,18 @@ class _Samples:
         return data[part.start - begin :] if begin < part.start else data
 
     def near_file_in_words(self, name: str, document: str = "") -> str:
-        place = self._place(name)
+        place = self._media_place(name)
         other = self._other_tar(place, name, document) if place else ""
         if place and other:
             return (
                 f"{place.shard} has a file of this name, and the document is of {other}: prepare the dataset again with"
                 " this tar, and with keys that occur in one tar only"
             )
-        if self._place(name, _DOT) is None:
+        if self._media_place(name, _DOT) is None:
             return ""
         return f"{_DOT + name!r:.200} is: pack the tars anew with names that do not begin with {_DOT}"
 
-    def _place(self, name: str, before: str = "") -> _MediaPlace | None:
+    def _media_place(self, name: str, before: str = "") -> _MediaPlace | None:
         """Where a part is.
 
         Args:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 
 WHOLE = "*"
 """The path of a whole row."""
@@ -34,10 +34,10 @@ class RowFields:
         trees: list[dict[str, Any]] = []
         self._tree_of: list[int] = []
         for path, kind in zip(self._paths, self._types, strict=True):
-            number = next((n for n, tree in enumerate(trees) if _plant(tree, path, kind)), len(trees))
+            number = next((n for n, tree in enumerate(trees) if _add_tree_path(tree, path, kind)), len(trees))
             if number == len(trees):
                 trees.append({})
-                _plant(trees[number], path, kind)
+                _add_tree_path(trees[number], path, kind)
             self._tree_of.append(number)
         self._decoders = [msgspec.json.Decoder(_row_type(tree)) for tree in trees]
 
@@ -53,23 +53,23 @@ class RowFields:
             MalformedRow: a row is not valid JSON, or has no object where a path leads through one; names file and row.
         """
         decoded = [decode_rows(decoder, lines, shard, first) for decoder in self._decoders]
-        columns = [self._column(number, decoded[tree], lines) for number, tree in enumerate(self._tree_of)]
+        columns = [self._values_at_path(number, decoded[tree], lines) for number, tree in enumerate(self._tree_of)]
         return [list(values) for values in zip(*columns, strict=True)]
 
-    def _column(self, number: int, rows: Sequence[Any], lines: bytes) -> list[bytes | None]:
+    def _values_at_path(self, number: int, rows: Sequence[Any], lines: bytes) -> list[bytes | None]:
         """The value at one path in each row."""
         path = self._paths[number]
         if path == [WHOLE]:
-            return list(rows_of(lines))
+            return list(split_rows(lines))
         values = rows
-        for key in map(_attribute, path):
+        for key in map(_python_name_of_key, path):
             values = [getattr(value, key, UNSET) for value in values]
         if self._types[number] is str:
             return [None if value is UNSET else value.encode() for value in values]
         return [None if value is UNSET else bytes(value) for value in values]
 
 
-def _plant(tree: dict[str, Any], path: Sequence[str], kind: type) -> bool:
+def _add_tree_path(tree: dict[str, Any], path: Sequence[str], kind: type) -> bool:
     """Adds a path to a tree of keys; False if a value of the tree would be on the way to another, or of another type.
 
     Args:
@@ -97,10 +97,10 @@ def _row_type(tree: Mapping[str, Any]) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any, Any]] = []
     for key, below in tree.items():
         value: Any = below if isinstance(below, type) else _row_type(below) | None
-        fields.append((_attribute(key), value | UnsetType, msgspec.field(default=UNSET, name=key)))
+        fields.append((_python_name_of_key(key), value | UnsetType, msgspec.field(default=UNSET, name=key)))
     return msgspec.defstruct("Fields", fields, frozen=True, gc=False)
 
 
-def _attribute(key: str) -> str:
+def _python_name_of_key(key: str) -> str:
     """A Python name for a key, which may be any text."""
     return "f_" + key.encode().hex()

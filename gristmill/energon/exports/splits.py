@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gristmill.lake.address import part_at
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.recipes.export_formats.codec import MANY_FILES, TRAIN, VALIDATION, NamedFile
 
 ENERGON_SPLIT = {"": "train", TRAIN: "train", VALIDATION: "val"}
@@ -71,14 +71,14 @@ class Dataset(NamedTuple):
     part: str
 
 
-def dataset_of(file: NamedFile) -> Dataset:
+def dataset_of_file(file: NamedFile) -> Dataset:
     """A file of a part.
 
-    >>> dataset_of(NamedFile("exports/m/e/tales/2024/part-00001-1f/val.jsonl", 3, "val"))[:2]
+    >>> dataset_of_file(NamedFile("exports/m/e/tales/2024/part-00001-1f/val.jsonl", 3, "val"))[:2]
     ('tales', 'val')
     """
     part = part_at(file.path)
-    stream = names_of(part[0].asset)["stream"] if part else ""
+    stream = names_in_asset_address(part[0].asset)["stream"] if part else ""
     return Dataset(stream, file.split, file.path, file.rows, file.split)
 
 
@@ -111,10 +111,10 @@ def warn_of_rounding(repetitions: Mapping[str, float], files: Sequence[Dataset],
     return tuple(warnings)
 
 
-def split_of(path: str) -> str:
+def split_in_file_name(path: str) -> str:
     """The split that a file has in its name, as Energon names it.
 
-    >>> split_of("tales/train-00000.jsonl"), split_of("val.jsonl.idx")
+    >>> split_in_file_name("tales/train-00000.jsonl"), split_in_file_name("val.jsonl.idx")
     ('train', 'val')
     """
     return path.rpartition("/")[2].partition(".")[0].partition("-")[0]

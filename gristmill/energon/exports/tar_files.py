@@ -19,7 +19,7 @@ from gristmill.energon.formats.media import MediaRow
 from gristmill.errors import DataError
 from gristmill.formats.tar.samples import Samples, index_bytes
 from gristmill.formats.tar.writer import TarWriter
-from gristmill.lake.identity import Pair, dump_hashes, hashes_of
+from gristmill.lake.identity import Pair, dump_hashes, sorted_pair_hashes
 from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.export_formats.codec import FileFacts, Sink
@@ -87,7 +87,7 @@ class TarFile:
         self._starts = array("Q")
         self._pairs: list[Pair] = []
         self._hashes: list[bytes] = []
-        self._tar = TarWriter(self._take)
+        self._tar = TarWriter(self._add_data)
 
     @property
     def samples(self) -> int:
@@ -99,13 +99,13 @@ class TarFile:
         """The number of bytes so far, without the end of the archive."""
         return self._tar.size
 
-    def _take(self, data: bytes) -> None:
+    def _add_data(self, data: bytes) -> None:
         self._pending.append(data)
         self._waiting += len(data)
         if self._waiting >= _BUFFER:
-            self._flush()
+            self._write_held_bytes()
 
-    def _flush(self) -> None:
+    def _write_held_bytes(self) -> None:
         data = b"".join(self._pending)
         self._pending.clear()
         self._waiting = 0
@@ -144,7 +144,7 @@ class TarFile:
                 places.append(part[1:])
                 part = next(parts, None)
             self._list.write(_ENCODER.encode((key, start, size, places, *pair)))
-        self._hashes.append(dump_hashes(hashes_of(self._pairs)))
+        self._hashes.append(dump_hashes(sorted_pair_hashes(self._pairs)))
         self._pairs.clear()
 
     def close(self) -> dict[str, FileFacts]:
@@ -152,7 +152,7 @@ class TarFile:
         self._list_samples()
         self._starts.append(self._tar.size)
         self._tar.close()
-        self._flush()
+        self._write_held_bytes()
         index = index_bytes(np.frombuffer(self._starts, np.uint64))
         self._sinks[INDEX].write(index)
         self._sinks[""].close()
@@ -211,7 +211,7 @@ def _read_lines(decoder: msgspec.json.Decoder[_T], pieces: Iterable[bytes], path
         raise DataError(f"{path}: its last line is cut; make this slice of the export again")
 
 
-def columns_of(lines: Sequence[SampleLine], first: int) -> Samples:
+def samples_as_columns(lines: Sequence[SampleLine], first: int) -> Samples:
     """The consecutive samples of a tar as columns.
 
     Args:
@@ -244,9 +244,9 @@ def kept_runs(lines: Sequence[SampleLine], left_out: Collection[str], first: int
     [(7, ['a']), (9, ['c', 'd'])]
     """
     if not left_out:
-        yield columns_of(lines, first)
+        yield samples_as_columns(lines, first)
         return
     for kept, group in groupby(enumerate(lines, first), key=lambda each: each[1].key not in left_out):
         if kept:
             numbers, run = zip(*group, strict=True)
-            yield columns_of(run, numbers[0])
+            yield samples_as_columns(run, numbers[0])

@@ -9,8 +9,14 @@ from tempfile import TemporaryDirectory
 
 from gristmill.energon.exports.excluded import blocked_samples, declared_tars, missing_samples
 from gristmill.energon.exports.media_source import MediaSource, check_prepared, open_media
-from gristmill.energon.exports.mixture import metadatasets_of
-from gristmill.energon.exports.splits import Dataset, dataset_of, split_of, warn_of_fractions, warn_of_many
+from gristmill.energon.exports.mixture import metadataset_files
+from gristmill.energon.exports.splits import (
+    Dataset,
+    dataset_of_file,
+    split_in_file_name,
+    warn_of_fractions,
+    warn_of_many,
+)
 from gristmill.energon.exports.tar_files import MEDIA, SAMPLES, TAR, kept_runs, read_media_list, read_samples
 from gristmill.energon.exports.webdataset_part import WebdatasetPart
 from gristmill.energon.formats.dataset_yaml import DATASET_YAML, crude_dataset, typed_dataset
@@ -37,7 +43,7 @@ from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.errors import DataError, StoreError
 from gristmill.formats.tar.keys import split_name
 from gristmill.lake.address import export_asset, part_at
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.codec import Codec, Content, ExportedFile, NamedFile, Release, Sink
@@ -70,7 +76,7 @@ class EnergonWebdatasetCodec(Codec):
     def release(self, sources: Sequence[ExportedFile]) -> Content:
         """See Codec: the tars where they are, and the index of their samples."""
         tars = [source for source in sources if source.name.endswith(TAR)]
-        splits = self._splits(tars)
+        splits = self._splits_by_tar(tars)
         named = [NamedFile(tar.path, tar.facts.rows, splits[tar.path]) for tar in tars]
         lists = [SAMPLES, *([MEDIA] if self.declared.media_filter else [])]
         index = {SQLITE: [tar.path + ending for ending in lists for tar in tars]}
@@ -90,7 +96,7 @@ class EnergonWebdatasetCodec(Codec):
         missing_samples(declared_tars(self.declared.exclude, tars), files, read)
         return blocked_samples(files, blocked, read)
 
-    def _splits(self, tars: Sequence[ExportedFile]) -> dict[str, str]:
+    def _splits_by_tar(self, tars: Sequence[ExportedFile]) -> dict[str, str]:
         """The split of each tar, by its path.
 
         Raises:
@@ -98,8 +104,8 @@ class EnergonWebdatasetCodec(Codec):
         """
         ratios, patterns = self.declared.split_ratios, self.declared.split_patterns
         if not ratios and not patterns:
-            return {tar.path: split_of(tar.name) for tar in tars}
-        held = next((tar.path for tar in tars if split_of(tar.name) != "train"), None)
+            return {tar.path: split_in_file_name(tar.name) for tar in tars}
+        held = next((tar.path for tar in tars if split_in_file_name(tar.name) != "train"), None)
         if held is not None:
             raise DataError(
                 f"{held}: the mix holds documents out, and the export divides the tars among splits too; leave"
@@ -183,15 +189,15 @@ class EnergonWebdatasetCodec(Codec):
         root = f"{release.index}/{release.name}"
         names = {file.path: posixpath.relpath(file.path, root) for file in release.named}
         splits: dict[str, list[str]] = {"train": [], "val": [], "test": []}
-        for file, dataset in zip(release.named, _datasets(release), strict=True):
+        for file, dataset in zip(release.named, _datasets_of_tars(release), strict=True):
             for split in dict.fromkeys((file.split, dataset.part)):
                 splits.setdefault(split, []).append(names[file.path])
-        meta = {DATASET_YAML: self._dataset_yaml(), SPLIT_YAML: split_bytes(splits, _excluded(release, names))}
+        meta = {DATASET_YAML: self._dataset_yaml(), SPLIT_YAML: split_bytes(splits, _excluded_names(release, names))}
         if SQLITE in sha256:
             meta["index.uuid"] = index_uuid(digest_of(release.folder)).encode()
         meta[INFO] = info_bytes({names[file.path]: file.rows for file in release.named})
         files = {f"{release.name}{_META}{name}": data for name, data in meta.items()}
-        return {**files, **self._metadatasets(release)}
+        return {**files, **self._metadataset_files(release)}
 
     def _dataset_yaml(self) -> bytes:
         declared = self.declared
@@ -202,17 +208,17 @@ class EnergonWebdatasetCodec(Codec):
             name, declared.field_map, module=module or sample_type(name).module, subflavors=declared.subflavors
         )
 
-    def _metadatasets(self, release: Release) -> dict[str, bytes]:
+    def _metadataset_files(self, release: Release) -> dict[str, bytes]:
         """The metadataset: the split parts of all streams, which are in one folder."""
         joined: dict[tuple[str, str], Dataset] = {}
-        for file, dataset in zip(release.named, _datasets(release), strict=True):
+        for file, dataset in zip(release.named, _datasets_of_tars(release), strict=True):
             before = joined.get((dataset.stream, file.split))
             rows = dataset.rows + (before.rows if before else 0)
             joined[dataset.stream, file.split] = Dataset(dataset.stream, file.split, release.folder, rows, dataset.part)
-        return metadatasets_of(release, list(joined.values()), self.declared.aux, self.declared.subflavors)
+        return metadataset_files(release, list(joined.values()), self.declared.aux, self.declared.subflavors)
 
 
-def _excluded(release: Release, names: Mapping[str, str]) -> list[str]:
+def _excluded_names(release: Release, names: Mapping[str, str]) -> list[str]:
     """The tars and samples that a release leaves out, by the names that its files have for tars."""
     found = []
     for path in release.excluded:
@@ -267,13 +273,13 @@ def _below_export(path: str) -> str:
     part = part_at(path)
     if part is None:
         return path
-    names = names_of(part[0].asset)
+    names = names_in_asset_address(part[0].asset)
     return path.removeprefix(export_asset(names["mix"], names["export"], ""))
 
 
-def _datasets(release: Release) -> list[Dataset]:
+def _datasets_of_tars(release: Release) -> list[Dataset]:
     """The dataset of each tar. Each of several streams has split parts of its own, because it has its own weight."""
-    found = [dataset_of(file) for file in release.named]
+    found = [dataset_of_file(file) for file in release.named]
     if len({each.stream for each in found}) == 1:
         return found
     return [each._replace(part=f"{each.split}-{each.stream}") for each in found]

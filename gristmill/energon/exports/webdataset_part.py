@@ -61,13 +61,13 @@ class WebdatasetPart:
             DataError: two neighbours have one key; names the row.
             StoreError: a media file cannot be read.
         """
-        return [self._place(values, rows, number) for number, values in enumerate(self._values.read(rows))]
+        return [self._add_sample(values, rows, number) for number, values in enumerate(self._values.read(rows))]
 
-    def _place(self, values: Values | NotTaken, rows: RowBlock, number: int) -> Placed:
+    def _add_sample(self, values: Values | NotTaken, rows: RowBlock, number: int) -> Placed:
         if isinstance(values, NotTaken):
             return values
-        key = self._key(values, rows.first + number)
-        parts = self._sample(values, rows.pairs[number].pair[1])
+        key = self._unique_sample_key(values, rows.first + number)
+        parts = self._sample_parts(values, rows.pairs[number].pair[1])
         if isinstance(key, NotTaken):
             return key
         if isinstance(parts, NotTaken):
@@ -76,7 +76,7 @@ class WebdatasetPart:
         if isinstance(found, NotTaken):
             return found
         size = sum(len(data) + _HEADER for _, data in parts)
-        tar = self._tar(ENERGON_SPLIT[rows.splits[number]], size)
+        tar = self._tar_with_room(ENERGON_SPLIT[rows.splits[number]], size)
         source, id_ = pair = rows.pairs[number].pair
         try:
             tar.add(key, parts, pair, found)
@@ -86,7 +86,7 @@ class WebdatasetPart:
             raise DataError(f"{rows.path}: {place}: {error}{mend}") from error
         return tar.name
 
-    def _key(self, values: Values, row: int) -> str | NotTaken:
+    def _unique_sample_key(self, values: Values, row: int) -> str | NotTaken:
         """The key of a sample: unique in the dataset, because the name of a part has a digest of what it is made of."""
         if not self._declared.key:
             return f"{self._prefix}-{row:06d}"
@@ -99,11 +99,11 @@ class WebdatasetPart:
         except DataError:
             return NO_KEY
 
-    def _sample(self, values: Values, document: str) -> list[tuple[str, bytes]] | NotTaken:
+    def _sample_parts(self, values: Values, document: str) -> list[tuple[str, bytes]] | NotTaken:
         """Name and content of each part."""
         parts = []
         for name, text, value in zip(self._parts, self._texts, values, strict=False):
-            data = value if text else _content(name, value)
+            data = value if text else _part_content(name, value)
             if data is not None:
                 parts.append((name, data))
         media = self._media
@@ -124,7 +124,7 @@ class WebdatasetPart:
             return SAME_PARTS
         return parts or NO_PARTS
 
-    def _tar(self, split: str, size: int) -> TarFile:
+    def _tar_with_room(self, split: str, size: int) -> TarFile:
         """The tar of a split that has room for so many bytes."""
         tar = self._open.get(split)
         most = self._declared
@@ -192,7 +192,7 @@ def media_rows(key: str, parts: Sequence[tuple[str, bytes]], media: MediaFilter)
     return rows
 
 
-def _content(part: str, value: bytes | None) -> bytes | None:
+def _part_content(part: str, value: bytes | None) -> bytes | None:
     """The content of a part; None if the document has no value for it."""
     if value is None or _is_json(part):
         return value

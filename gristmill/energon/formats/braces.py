@@ -35,17 +35,17 @@ def collapse_names(names: Sequence[str]) -> list[str]:
     place: int | None = None
     for name in names:
         pieces = _NUMBER.split(name)
-        step = _step(run[-1], pieces) if run else None
+        step = _counting_digit_place(run[-1], pieces) if run else None
         if step is not None and place in {None, step}:
             place = step
         elif run:
-            result.append(_written(run, place))
+            result.append(_format_number_range(run, place))
             run, place = [], None
         run.append(pieces)
-    return [*result, _written(run, place)] if run else result
+    return [*result, _format_number_range(run, place)] if run else result
 
 
-def _step(before: list[str], after: list[str]) -> int | None:
+def _counting_digit_place(before: list[str], after: list[str]) -> int | None:
     """The place of the one number that goes up by 1 from a name to the next; None if they differ otherwise."""
     if len(before) != len(after):
         return None
@@ -56,7 +56,7 @@ def _step(before: list[str], after: list[str]) -> int | None:
     return places[0] if len(low) == len(high) and int(low) + 1 == int(high) else None
 
 
-def _written(run: list[list[str]], place: int | None) -> str:
+def _format_number_range(run: list[list[str]], place: int | None) -> str:
     if place is None:
         return "".join(run[0])
     return "".join((*run[0][:place], f"{{{run[0][place]}..{run[-1][place]}}}", *run[0][place + 1 :]))
@@ -76,7 +76,7 @@ def expand_pattern(pattern: str) -> list[str]:
     """
     if pattern.count("{") > _DEEPEST:
         raise DataError(f"{pattern!r:.200} has more than {_DEEPEST} braces; name the shards one by one")
-    return [_ESCAPED.sub(r"\1", name) for name in _names(pattern, pattern)]
+    return [_ESCAPED.sub(r"\1", name) for name in _expand_names(pattern, pattern)]
 
 
 def expand_all(patterns: Iterable[str]) -> list[str]:
@@ -93,7 +93,7 @@ def expand_all(patterns: Iterable[str]) -> list[str]:
     return names
 
 
-def _names(text: str, whole: str) -> list[str]:
+def _expand_names(text: str, whole: str) -> list[str]:
     """The names of a part of a pattern, their escapes still in them."""
     found = [""]
     start = place = 0
@@ -101,22 +101,22 @@ def _names(text: str, whole: str) -> list[str]:
         if text[place] == "}":
             raise DataError(f"{whole!r:.200}: a brace is closed that was not opened; mend the pattern")
         if text[place] == "{":
-            end = _closing(text, place, whole)
-            found = _product(found, [text[start:place]], whole)
-            found = _product(found, _inside(text[place + 1 : end], whole), whole)
+            end = _closing_brace_place(text, place, whole)
+            found = _combine_names(found, [text[start:place]], whole)
+            found = _combine_names(found, _expand_brace_content(text[place + 1 : end], whole), whole)
             start = place = end + 1
         else:
             place += 2 if text[place] == "\\" else 1
-    return _product(found, [text[start:]], whole)
+    return _combine_names(found, [text[start:]], whole)
 
 
-def _product(heads: list[str], tails: list[str], whole: str) -> list[str]:
+def _combine_names(heads: list[str], tails: list[str], whole: str) -> list[str]:
     if len(heads) * len(tails) > _MOST:
         raise DataError(f"{whole!r:.200} has more than {_MOST} names; name fewer shards")
     return [head + tail for head in heads for tail in tails]
 
 
-def _closing(text: str, start: int, whole: str) -> int:
+def _closing_brace_place(text: str, start: int, whole: str) -> int:
     """The place of the brace that closes the one at `start`."""
     depth, place = 0, start
     while place < len(text):
@@ -127,31 +127,33 @@ def _closing(text: str, start: int, whole: str) -> int:
     raise DataError(f"{whole!r:.200}: a brace is not closed; mend the pattern")
 
 
-def _inside(text: str, whole: str) -> list[str]:
+def _expand_brace_content(text: str, whole: str) -> list[str]:
     """The names of what is between two braces: a range, a list, or neither."""
     numbers, letters = _NUMBERS.fullmatch(text), _LETTERS.fullmatch(text)
     if numbers:
         padded = any(re.match("-?0.", end) for end in numbers.group(1, 2))
         width = max(map(len, numbers.group(1, 2))) if padded else 0
-        span = _span(int(numbers[1]), int(numbers[2]), numbers[3])
+        span = _inclusive_range(int(numbers[1]), int(numbers[2]), numbers[3])
         if len(span) > _MOST:
             raise DataError(f"{whole!r:.200} has more than {_MOST} names; name fewer shards")
         return [f"{number:0{width}d}" for number in span]
     if letters:
-        return [_ALPHABET[n] for n in _span(_ALPHABET.index(letters[1]), _ALPHABET.index(letters[2]), letters[3])]
-    pieces = _pieces(text, whole)
+        return [
+            _ALPHABET[n] for n in _inclusive_range(_ALPHABET.index(letters[1]), _ALPHABET.index(letters[2]), letters[3])
+        ]
+    pieces = _split_at_commas(text, whole)
     if len(pieces) == 1:
-        return [f"{{{name}}}" for name in _names(text, whole)]
-    return [name for piece in pieces for name in _names(piece, whole)]
+        return [f"{{{name}}}" for name in _expand_names(text, whole)]
+    return [name for piece in pieces for name in _expand_names(piece, whole)]
 
 
-def _span(first: int, last: int, step: str | None) -> range:
+def _inclusive_range(first: int, last: int, step: str | None) -> range:
     """From the first to the last, both included, upwards or downwards."""
     by = int(step or 1) or 1
     return range(first, last + 1, by) if first < last else range(first, last - 1, -by)
 
 
-def _pieces(text: str, whole: str) -> list[str]:
+def _split_at_commas(text: str, whole: str) -> list[str]:
     """The pieces between the commas that are in no inner braces."""
     pieces: list[str] = []
     start = place = 0
@@ -160,6 +162,6 @@ def _pieces(text: str, whole: str) -> list[str]:
             pieces.append(text[start:place])
             start = place + 1
         if text[place] == "{":
-            place = _closing(text, place, whole)
+            place = _closing_brace_place(text, place, whole)
         place += 2 if text[place] == "\\" else 1
     return [*pieces, text[start:]]

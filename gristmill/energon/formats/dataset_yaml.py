@@ -48,7 +48,7 @@ def crude_dataset(subflavors: Mapping[str, Any] | None = None) -> bytes:
     __module__: "megatron.energon"
     __class__: "CrudeWebdataset"
     """
-    return yaml_bytes(class_entry("CrudeWebdataset") | _with(subflavors))
+    return yaml_bytes(class_entry("CrudeWebdataset") | _subflavor_entry(subflavors))
 
 
 def typed_dataset(
@@ -77,8 +77,8 @@ def typed_dataset(
       text: "json[text]"
     """
     entry = {"sample_type": class_entry(sample_class, module), "field_map": dict(field_map)}
-    return yaml_bytes(entry | _with(subflavors))
+    return yaml_bytes(entry | _subflavor_entry(subflavors))
 
 
-def _with(subflavors: Mapping[str, Any] | None) -> dict[str, Any]:
+def _subflavor_entry(subflavors: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"subflavors": dict(subflavors)} if subflavors else {}

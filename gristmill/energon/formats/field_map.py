@@ -80,7 +80,7 @@ def check_field_map(kind: SampleType, field_map: Mapping[str, str]) -> None:
         if kind.field(name).kind == "media":
             raise RecipeError(f"{kind.name}: {name} is a list of media, which no field map can make")
         parse_places(text)
-    missing = [name for name in kind.required if name not in field_map]
+    missing = [name for name in kind.required_field_names if name not in field_map]
     if missing:
         raise RecipeError(f"the field map of {kind.name} has no {', '.join(missing)}, which every sample needs")
 
@@ -100,13 +100,13 @@ def look_up(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> 
     """
     for place in places:
         try:
-            return _follow(sample, place)
+            return _value_at_place(sample, place)
         except (KeyError, IndexError, ValueError, TypeError):
             continue
     raise DataError(f"the sample has no {' and no '.join(place.text() for place in places)}")
 
 
-def _follow(sample: Mapping[str, object], place: PlaceInSample) -> object:
+def _value_at_place(sample: Mapping[str, object], place: PlaceInSample) -> object:
     value = sample[place.part]
     for step in place.steps:
         if isinstance(value, list):

@@ -96,7 +96,7 @@ class _Scan:
 
     def __init__(self, name: str, parse: bool, report: Callable[[BadLine], None] | None) -> None:  # noqa: FBT001
         self._name, self._parse = name, parse
-        self._report = report or self._refuse
+        self._report = report or self._raise_bad_row
         self._seen = 0
 
     def lines(self, block: bytes, offset: int) -> Offsets:
@@ -124,7 +124,7 @@ class _Scan:
                 reason = _json_error(view[start:end])
                 if reason:
                     kept[row] = False
-                    self._bad(row, start + offset, reason)
+                    self._note_bad_row(row, start + offset, reason)
         self._seen += len(ends)
         return np.asarray(starts[kept] + offset, dtype=np.int64)
 
@@ -138,13 +138,13 @@ class _Scan:
             reason = "it begins with a byte order mark; remove it"
         else:
             reason = f"it is not a JSON object on one line: {line[:60]!r}"
-        self._bad(row, offset, reason)
+        self._note_bad_row(row, offset, reason)
         return False
 
-    def _bad(self, row: int, offset: int, reason: str) -> None:
+    def _note_bad_row(self, row: int, offset: int, reason: str) -> None:
         self._report(BadLine(self._seen + row + 1, offset, reason))
 
-    def _refuse(self, bad: BadLine) -> None:
+    def _raise_bad_row(self, bad: BadLine) -> None:
         raise DataError(f"{self._name} line {bad.line} (byte {bad.offset}): {bad.reason}; repair or remove the line")
 
 

@@ -70,7 +70,7 @@ class MediaFilter(NamedTuple):
         """Whether a file can be media, as far as its name tells. If not, nobody reads it."""
         if self.strategy == "EXTENSION":
             return kind_by_ending(name) is not None
-        return self.strategy == "HEADER" or any(_matches(name, pattern) for pattern in self.patterns.split(","))
+        return self.strategy == "HEADER" or any(_matches_glob(name, pattern) for pattern in self.patterns.split(","))
 
     def kind(self, name: str, head: bytes) -> MediaKind | None:
         """The kind of a media file; None if the file is not media.
@@ -115,7 +115,7 @@ def read_media_filter(by_glob: str | None, *, by_header: bool, by_extension: boo
     return MediaFilter("GLOB", ",".join(patterns))
 
 
-def _matches(name: str, pattern: str) -> bool:
+def _matches_glob(name: str, pattern: str) -> bool:
     name, pattern = name.lower(), pattern.lower()
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
@@ -126,11 +126,11 @@ def kind_by_ending(name: str) -> MediaKind | None:
     >>> kind_by_ending("cats/tom.seg.PNG"), kind_by_ending("tom")
     ('image', None)
     """
-    ending = _ending(name)
+    ending = _lower_ending(name)
     return "image" if ending in _IMAGES else "av" if ending in _AV else None
 
 
-def _ending(name: str) -> str:
+def _lower_ending(name: str) -> str:
     return PurePosixPath(name).suffix.removeprefix(".").lower()
 
 
@@ -193,7 +193,7 @@ def misnamed_format(row: MediaRow, form: str = "") -> str:
     >>> misnamed_format(MediaRow("a.m4v", "av", "{}"), "mov"), misnamed_format(MediaRow("a.wav", "av", "{}"), "mp3")
     ('', 'mp3')
     """
-    ending = _ending(row.entry_key)
+    ending = _lower_ending(row.entry_key)
     if row.metadata_type == "image":
         form = form or str(json.loads(row.metadata_json)["format"])
         agree = form in _FORMATS.get(ending, (ending.upper(),))

@@ -109,8 +109,8 @@ def _video_facts(container: "InputContainer") -> Facts:
             frames, last = frames + 1, packet
     if frames < stream.frames:
         raise DataError(f"its header promises {stream.frames} frames, but it has {frames}: it is truncated")
-    length = stream.duration if stream.duration is not None else _end(last)
-    duration = _seconds(length, stream)
+    length = stream.duration if stream.duration is not None else _packet_end(last)
+    duration = _end_in_seconds(length, stream)
     rate = stream.average_rate
     container.seek(0)
     shown = next(container.decode(video=0), stream)
@@ -134,21 +134,21 @@ def _audio_facts(container: "InputContainer") -> Facts:
         last = frame if frame.pts is not None else last
     if container.format.name == "flac" and samples < (stream.duration or 0):
         raise DataError(f"its header promises {stream.duration:,} samples, but it has {samples:,}: it is truncated")
-    end = _end(last)
+    end = _packet_end(last)
     return {
-        "audio_duration": _seconds(end if end is not None else stream.duration, stream),
+        "audio_duration": _end_in_seconds(end if end is not None else stream.duration, stream),
         "audio_channels": stream.channels,
         "audio_sample_rate": stream.sample_rate,
         "audio_num_samples": samples,
     }
 
 
-def _end(last: Any) -> int | None:
+def _packet_end(last: Any) -> int | None:
     """Where a packet or a frame ends, in units of its stream."""
     return None if last is None or last.duration is None else int(last.pts + last.duration)
 
 
-def _seconds(end: int | None, stream: Any) -> float | None:
+def _end_in_seconds(end: int | None, stream: Any) -> float | None:
     """An end in units of a stream, in seconds from the stream's start, as the real tool computes it."""
     if end is None:
         return None

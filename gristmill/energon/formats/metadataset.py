@@ -137,13 +137,13 @@ def compose_metadataset(splits: Mapping[str, DatasetReference | Blend | Epoch]) 
         raise RecipeError("a metadataset needs at least one split")
     for name, split in splits.items():
         if not isinstance(split, DatasetReference):
-            _check(name, split)
+            _check_split_name(name, split)
     entries = {name: split.entry() for name, split in splits.items()}
     kind = {"__module__": "megatron.energon", "__class__": "MetadatasetV2"}
     return yaml_bytes({**kind, "splits": entries})
 
 
-def _check(name: str, split: Blend | Epoch) -> None:
+def _check_split_name(name: str, split: Blend | Epoch) -> None:
     if not split.members:
         raise RecipeError(f"split {name!r} names no dataset; Energon cannot read an empty split: leave it out")
     seen = set[tuple[str, str]]()

@@ -45,7 +45,7 @@ class Node(msgspec.Struct, forbid_unknown_fields=True):
     nonmatch: Any = None
 
     @property
-    def members(self) -> "list[Node]":
+    def group_members(self) -> "list[Node]":
         """The datasets of a group; of a dataset none."""
         found = self.join or self.blend or self.blend_epochized or []
         return list(found.values()) if isinstance(found, dict) else found
@@ -76,11 +76,11 @@ def read_metadataset(data: bytes, where: str) -> dict[str, Node]:
         other = ", ".join(key for key in given if key != "splits")
         raise DataError(f"{where}: it has {f'the fields {other:.200}' if other else 'no splits'}; give it only splits")
     for name, node in splits.items():
-        _check(node, f"{where}: split {name!r:.100}")
+        _check_nodes(node, f"{where}: split {name!r:.100}")
     return splits
 
 
-def _check(node: Node, where: str) -> None:
+def _check_nodes(node: Node, where: str) -> None:
     """Checks a dataset and those in it.
 
     Raises:
@@ -92,7 +92,7 @@ def _check(node: Node, where: str) -> None:
     for share in (node.weight, node.repetitions):
         if not math.isfinite(share) or share < 0:
             raise DataError(f"{where}: {node.path!r:.200} has the share {share}; give a finite number, 0 or more")
-    for member in node.members:
-        _check(member, where)
+    for member in node.group_members:
+        _check_nodes(member, where)
         if member.blend or member.blend_epochized:
             raise DataError(f"{where}: a blend is in a group; give the inner one a metadataset of its own")

@@ -59,7 +59,7 @@ class SampleType:
         return (self.home,) if self.module == self.home else (self.module, _FLAVORS, self.home)
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_field_names(self) -> tuple[str, ...]:
         """The names of the fields that every sample has."""
         return tuple(each.name for each in self.fields if each.required)
 
@@ -88,7 +88,7 @@ class SampleType:
 _FLAVORS = "megatron.energon.flavors"
 
 
-def _type(name: str, fields: str, file: str, module: str = "megatron.energon") -> SampleType:
+def _sample_type_from_words(name: str, fields: str, file: str, module: str = "megatron.energon") -> SampleType:
     """A type from words such as `image:image!`: name and kind; an exclamation mark for required fields."""
     kinds: dict[str, FieldKind] = {
         "text": "text", "texts": "texts", "integer": "integer", "integers": "integers", "numbers": "numbers",
@@ -102,28 +102,30 @@ def _type(name: str, fields: str, file: str, module: str = "megatron.energon") -
 
 
 _TYPES = (
-    _type("CaptioningSample", "image:image! caption:text!", "captioning"),
-    _type("ImageSample", "image:image!", "image"),
-    _type("ImageClassificationSample", "image:image! label:integer label_name:text", "image_classification"),
-    _type("InterleavedSample", "sequence:media!", "interleaved"),
-    _type(
+    _sample_type_from_words("CaptioningSample", "image:image! caption:text!", "captioning"),
+    _sample_type_from_words("ImageSample", "image:image!", "image"),
+    _sample_type_from_words(
+        "ImageClassificationSample", "image:image! label:integer label_name:text", "image_classification"
+    ),
+    _sample_type_from_words("InterleavedSample", "sequence:media!", "interleaved"),
+    _sample_type_from_words(
         "MultiChoiceVQASample", "image:image! context:text! choices:texts correct_choice_idx:integer", "multichoice_vqa"
     ),
-    _type(
+    _sample_type_from_words(
         "OCRSample",
         "image:image! text:text! block_boxes:numbers block_classes:classes block_text:texts lines_boxes:numbers "
         "lines_text:texts words_boxes:numbers words_text:texts chars_boxes:numbers chars_text:texts",
         "ocr",
     ),
-    _type(
+    _sample_type_from_words(
         "SimilarityInterleavedSample",
         "images:media! texts:texts! audio:media video:media similarity_matrix:numbers matched_text_indices:integers",
         "similarity_interleaved",
     ),
-    _type("TextSample", "text:text!", "text"),
-    _type("VidQASample", "video:video! context:text! answers:texts answer_weights:numbers", "vid_qa"),
-    _type("VQASample", "image:image! context:text! answers:texts answer_weights:numbers", "vqa"),
-    _type(
+    _sample_type_from_words("TextSample", "text:text!", "text"),
+    _sample_type_from_words("VidQASample", "video:video! context:text! answers:texts answer_weights:numbers", "vid_qa"),
+    _sample_type_from_words("VQASample", "image:image! context:text! answers:texts answer_weights:numbers", "vqa"),
+    _sample_type_from_words(
         "VQAOCRSample",
         "image:image! context:text! text:text! answers:texts answer_weights:numbers words_boxes:numbers "
         "words_text:texts",

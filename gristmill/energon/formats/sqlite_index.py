@@ -123,13 +123,13 @@ class SqliteIndexWriter:
                 samples.sample_rows(),
             )
         except sqlite3.IntegrityError as error:
-            raise self._duplicate(tar_file_id, samples) from error
+            raise self._duplicate_key_error(tar_file_id, samples) from error
         self._db.executemany(
             f"INSERT INTO sample_parts VALUES ({tar_file_id:d}, ?, ?, ?, ?)",  # noqa: S608 - a number of ours
             samples.part_rows(),
         )
 
-    def _duplicate(self, tar_file_id: int, samples: Samples) -> DuplicateKey:
+    def _duplicate_key_error(self, tar_file_id: int, samples: Samples) -> DuplicateKey:
         """The error for the first of these samples whose key another sample has."""
         for key, number, _, _ in samples.sample_rows():
             query = "SELECT tar_file_id, sample_index FROM samples WHERE sample_key = ?"
@@ -179,7 +179,7 @@ def index_tables(path: Path) -> frozenset[str]:
     Raises:
         DataError: the file is not a database.
     """
-    return frozenset(str(row[0]) for row in _select(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
+    return frozenset(str(row[0]) for row in _select_rows(path, "SELECT name FROM sqlite_master WHERE type = 'table'"))
 
 
 def index_rows(path: Path, table: str) -> Iterator[tuple[str | int, ...]]:
@@ -192,7 +192,7 @@ def index_rows(path: Path, table: str) -> Iterator[tuple[str | int, ...]]:
     Raises:
         DataError: the file is not a database, or lacks the table or one of its columns.
     """
-    return _select(path, _ORDERED[table])
+    return _select_rows(path, _ORDERED[table])
 
 
 def media_rows(path: Path) -> Iterator[MediaRow]:
@@ -217,7 +217,7 @@ def missing_samples(path: Path, samples: Iterable[tuple[int, str]]) -> Iterator[
     Raises:
         DataError: as `index_rows`.
     """
-    with _reading(path) as db:
+    with _open_for_reading(path) as db:
         for sample in samples:
             query = "SELECT 1 FROM samples WHERE tar_file_id = ? AND sample_key = ?"
             if db.execute(query, sample).fetchone() is None:
@@ -236,7 +236,7 @@ def compare_media(old: Path, new: Path) -> Iterator[tuple[MediaRow, bool]]:
     """
     query = """SELECT content_byte_size FROM samples JOIN sample_parts USING (tar_file_id, sample_index)
         WHERE sample_key = ? AND part_name = ? ORDER BY content_byte_size"""
-    with _reading(old) as before, _reading(new) as now:
+    with _open_for_reading(old) as before, _open_for_reading(new) as now:
         for row in media_rows(old):
             name = split_name(row.entry_key) or ("", "")
             sizes = now.execute(query, name).fetchall()
@@ -255,13 +255,13 @@ def media_filters(path: Path) -> list[MediaFilter]:
     return [MediaFilter(*row) for row in rows]  # type: ignore[arg-type]
 
 
-def _select(path: Path, query: str) -> Iterator[tuple[str | int, ...]]:
-    with _reading(path) as db:
+def _select_rows(path: Path, query: str) -> Iterator[tuple[str | int, ...]]:
+    with _open_for_reading(path) as db:
         yield from db.execute(query)
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def _open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 << 20)  # most bytes of a value
@@ -283,7 +283,7 @@ def index_damage(path: Path) -> list[str]:
     ['file is not a database']
     """
     try:
-        with _reading(path) as db:
+        with _open_for_reading(path) as db:
             found = [str(row[0]) for row in db.execute(f"PRAGMA integrity_check({_DAMAGES})") if row[0] != "ok"]
             for table, columns in _COLUMNS.items():
                 there = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?)", (table,))]
@@ -301,7 +301,7 @@ def absent_indexes(path: Path) -> list[str]:
     Raises:
         DataError: the file is not a database.
     """
-    there = {str(row[0]) for row in _select(path, "SELECT name FROM sqlite_master WHERE type = 'index'")}
+    there = {str(row[0]) for row in _select_rows(path, "SELECT name FROM sqlite_master WHERE type = 'index'")}
     return [name for name in _INDEX_NAMES if name not in there]
 
 
@@ -334,7 +334,7 @@ def index_schema(path: Path) -> list[str]:
         DataError: the file is not a database.
     """
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY sql"
-    return [str(row[0]) for row in _select(path, query)]
+    return [str(row[0]) for row in _select_rows(path, query)]
 
 
 def index_uuid(digest: str) -> str:

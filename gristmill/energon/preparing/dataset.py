@@ -34,7 +34,7 @@ class DatasetPath(NamedTuple):
         """The path or the address, as a person writes it."""
         return f"{self.lake.url.rstrip('/')}/{self.name}" if self.name else self.lake.url
 
-    def store(self) -> Store:
+    def open_dataset_store(self) -> Store:
         """The store of the dataset, newly opened."""
         return self.lake.store()
 
@@ -55,7 +55,7 @@ def open_dataset(url: str, options: Mapping[str, str], root: str = "") -> Datase
     folder, _, name = url.rstrip("/").rpartition("/")
     if name.endswith(".jsonl") and not Path(url).is_dir():
         dataset = DatasetPath(ForeignFolder(folder or ("/" if url.startswith("/") else "."), dict(options)), name)
-        if dataset.store().head(name) is None:
+        if dataset.open_dataset_store().head(name) is None:
             raise RecipeError(f"{url}: nothing is there; give a .jsonl file or a folder")
         return dataset
     if name.endswith(".yaml"):
@@ -99,7 +99,7 @@ def is_prepared(store: Store) -> bool:
 
 def is_release(dataset: DatasetPath) -> bool:
     """Whether a dataset is the release or the index of an export, which only its recipe changes."""
-    return isinstance(dataset.lake, ViewedFolder) and dataset.lake.of_export
+    return isinstance(dataset.lake, ViewedFolder) and dataset.lake.is_of_export
 
 
 def kind_of(dataset: DatasetPath, store: Store) -> DatasetKind:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from gristmill.energon.formats.dataset_yaml import ENERGON
 from gristmill.energon.formats.field_map import PlaceInSample, look_up, parse_places
 from gristmill.energon.formats.sample_types import CRUDE, SAMPLE_TYPES, SampleType
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
 from gristmill.energon.preparing.shards import WalkedShard, open_walk
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.formats.yaml_text import read_yaml
@@ -67,9 +67,9 @@ def read_dataset_file(data: bytes, path: str) -> DatasetFile:
     try:
         value = read_yaml(data, path)
     except DataError as error:
-        return DatasetFile([flaw_of(error, path)], {}, {})
-    flaws = [flaw._replace(path=path) for flaw in _flaws(value)]
-    fields = _fields(value)
+        return DatasetFile([flaw_from_error(error, path)], {}, {})
+    flaws = [flaw._replace(path=path) for flaw in _dataset_file_flaws(value)]
+    fields = _field_places(value)
     places = {field: tuple(dict.fromkeys(place.part for place in each)) for field, each in fields.items()}
     return DatasetFile(flaws, places, {field: each for field, each in fields.items() if _is_inner(each)})
 
@@ -133,7 +133,7 @@ def first_sample_flaws(store: Store, typed: DatasetFile, path: str, shards: Sequ
                 yield Flaw(path, what, f"its keys are: {', '.join([*keys][:10])}", warning=True)
 
 
-def _flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
+def _dataset_file_flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
     """All flaws, still without the path of the file."""
     own = "__module__" in value and "__class__" in value
     named = value if own else value.get("sample_type", value)
@@ -148,7 +148,7 @@ def _flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
         if isinstance(value.get(name), str):
             what = f"its {name} is {value[name]!r}: code that the loader runs, and that was not run here"
             yield Flaw("", what, "read that file; better: crude samples and a cooker", warning=True)
-    if own and not _of_energon(named):
+    if own and not _is_energon_class(named):
         return
     yield from (Flaw("", f"the loader takes no {key!r}", "remove it") for key in value if key not in _KEYS)
     yield from _typed_flaws(value) if not own else _class_flaws(value, named["__class__"])
@@ -177,26 +177,26 @@ def _typed_flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
         yield Flaw("", "it names no `sample_type` with __module__ and __class__", _AS_CRUDE)
         return
     yield from _type_flaws(named["__module__"], named["__class__"])
-    yield from _map_flaws(value, SAMPLE_TYPES.get(named["__class__"]) if _of_energon(named) else None)
+    yield from _map_flaws(value, SAMPLE_TYPES.get(named["__class__"]) if _is_energon_class(named) else None)
 
 
-def _of_energon(named: Mapping[str, str]) -> bool:
+def _is_energon_class(named: Mapping[str, str]) -> bool:
     return f"{named['__module__']}.".startswith("megatron.")
 
 
 def _type_flaws(module: str, name: str) -> Iterator[Flaw]:
     """Whether the class of samples is where the file says; a class outside of energon may be anywhere."""
-    if not _of_energon({"__module__": module}) or name == "Sample":
+    if not _is_energon_class({"__module__": module}) or name == "Sample":
         return
     kind = SAMPLE_TYPES.get(name)
     if kind is None:
         yield Flaw("", f"energon has no sample type {name!r}", known_names(name, SAMPLE_TYPES))
     elif module not in kind.modules:
         what = f"{name} is not in {module}"
-        yield Flaw("", what, f"write __module__: {kind.module}", warning=module not in _modules())
+        yield Flaw("", what, f"write __module__: {kind.module}", warning=module not in _sample_class_modules())
 
 
-def _modules() -> set[str]:
+def _sample_class_modules() -> set[str]:
     """Where energon has classes of samples. In place of a module that it does not have, it looks in its own."""
     return {module for kind in SAMPLE_TYPES.values() for module in kind.modules}
 
@@ -231,13 +231,13 @@ def _field_flaws(fields: object, kind: SampleType | None) -> Iterator[Flaw]:
     for field in fields:
         if field not in known and field not in _OWN_FIELDS:
             yield Flaw("", f"{kind.name} has no field {field!r}", known_names(str(field), known))
-    missing = ", ".join(name for name in kind.required if name not in fields)
+    missing = ", ".join(name for name in kind.required_field_names if name not in fields)
     if missing:
         what = f"its field_map has no {missing}, which every {kind.name} needs: the loader drops all samples"
         yield Flaw("", what, "name the part of it")
 
 
-def _fields(value: Mapping[str, Any]) -> dict[str, tuple[PlaceInSample, ...]]:
+def _field_places(value: Mapping[str, Any]) -> dict[str, tuple[PlaceInSample, ...]]:
     """The places of each field; a class of one's own may read its field map in another way."""
     own = "__class__" in value and not str(value.get("__module__")).startswith("megatron.")
     fields = value.get("field_map")

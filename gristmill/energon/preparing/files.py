@@ -39,7 +39,7 @@ def write_pieces(store: Store, path: str, pieces: Iterable[bytes]) -> None:
         return
     try:
         file = store.new_incoming()
-        with closing(file), undone_at_failure(file.remove):
+        with closing(file), undone_at_failure(file.remove_unrenamed):
             for piece in pieces:
                 file.write(piece)
             os.fsync(file.fd)
@@ -131,7 +131,7 @@ def lock_folder(store: Store) -> Iterator[None]:
     if not isinstance(store, FolderStore):
         yield
         return
-    folder = _locked(store.url)
+    folder = _lock_folder(store.url)
     try:
         yield
     finally:
@@ -139,7 +139,7 @@ def lock_folder(store: Store) -> Iterator[None]:
             os.close(folder)
 
 
-def _locked(folder: str) -> int | None:
+def _lock_folder(folder: str) -> int | None:
     """The descriptor of a folder that this process has locked; None if its file system has no locks."""
     try:
         return open_locked(folder, os.O_RDONLY | os.O_DIRECTORY, wait=False)

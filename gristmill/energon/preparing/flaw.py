@@ -31,7 +31,7 @@ class Flaw(NamedTuple):
         return f"{where}: {self.what} ({self.mend})" if self.mend else f"{where}: {self.what}"
 
 
-def flaw_of(error: DataError, path: str) -> Flaw:
+def flaw_from_error(error: DataError, path: str) -> Flaw:
     """The flaw of a file that cannot be read.
 
     Args:

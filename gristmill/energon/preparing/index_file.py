@@ -41,7 +41,7 @@ def build_index(path: Path, shards: Sequence[WalkedShard]) -> list[Flaw]:
                 try:
                     writer.add(number, samples)
                 except DuplicateKey as error:
-                    flaws.append(_duplicate(error))
+                    flaws.append(_duplicate_key_flaw(error))
                     if len(flaws) == _MOST_DUPLICATES:
                         return flaws
         if not flaws:
@@ -83,7 +83,7 @@ SELECT tar_file_id, sample_index FROM main.samples WHERE tar_file_id = ? AND (? 
 """
 
 
-def _duplicate(error: DuplicateKey) -> Flaw:
+def _duplicate_key_flaw(error: DuplicateKey) -> Flaw:
     (shard, number), (other, second) = error.first, error.second
     what = f"its key occurs twice: here as sample {number}, and in {other} as sample {second}"
     return Flaw(shard, what, "pack one of them under another name", f"sample {error.key!r}")

@@ -31,7 +31,7 @@ def info_lines(
         DataError: it is not prepared, or one of its files is wrong.
         StoreError: the store does not answer.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     kind = kind_of(dataset, store)
     if kind == "jsonl":
         yield from _jsonl_lines(dataset, store)
@@ -58,7 +58,7 @@ def _tar_lines(dataset: DatasetPath, store: Store, split_config: str, dataset_co
     yield f"samples  {sum(counts.values()):,} in {len(counts):,} shards"
     if len(sizes) < len(counts):
         yield f"missing  {len(counts) - len(sizes):,} shards: run lint"
-    yield f"type     {_type(store, meta_path(dataset_config))}"
+    yield f"type     {_sample_type_in_words(store, meta_path(dataset_config))}"
     path, data = find_split(store, split_config)
     if data is None:
         yield "splits   no split file: run prepare"
@@ -72,7 +72,7 @@ def _tar_lines(dataset: DatasetPath, store: Store, split_config: str, dataset_co
         yield f"exclude  {len(split.exclude):,} shards and samples"
 
 
-def _type(store: Store, path: str) -> str:
+def _sample_type_in_words(store: Store, path: str) -> str:
     data = read_optional(store, path)
     if data is None:
         return f"not known: there is no {path}"

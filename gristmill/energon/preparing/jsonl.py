@@ -9,7 +9,7 @@ import numpy as np
 from gristmill.energon.formats.jsonl_index import BadLine, jsonl_offsets
 from gristmill.energon.preparing.dataset import DatasetPath
 from gristmill.energon.preparing.files import read_optional, write_pieces
-from gristmill.energon.preparing.flaw import Flaw, flaw_of
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error
 from gristmill.errors import DataError
 from gristmill.formats.tar.samples import Offsets, index_bytes, index_name, read_index
 from gristmill.lake.rows.streamed_file import StreamedFile
@@ -65,7 +65,7 @@ def scan_jsonl(store: Store, name: str) -> JsonlScan:
     if bad > MOST_FLAWS:
         flaws.append(Flaw(name, f"{bad - MOST_FLAWS:,} more lines are bad", "repair or remove them"))
     if empty and not flaws:
-        flaws.append(flaw_of(empty, name))
+        flaws.append(flaw_from_error(empty, name))
     offsets = np.concatenate(batches) if batches else np.zeros(1, dtype=np.int64)
     return JsonlScan(len(offsets) - 1, flaws, offsets)
 
@@ -82,7 +82,7 @@ def prepare_jsonl(dataset: DatasetPath) -> JsonlScan:
     Raises:
         StoreError: the store does not answer, or the index cannot be written.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     before = store.head(dataset.name)
     scan = scan_jsonl(store, dataset.name)
     if store.head(dataset.name) != before:
@@ -106,12 +106,12 @@ def lint_jsonl(dataset: DatasetPath) -> JsonlScan:
     Raises:
         StoreError: the store does not answer.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     scan = scan_jsonl(store, dataset.name)
     return scan._replace(flaws=[*scan.flaws, *_index_flaws(store, dataset.name, scan)])
 
 
-def offsets_of(store: Store, path: str, again: str) -> Offsets | Flaw:
+def read_sample_offsets(store: Store, path: str, again: str) -> Offsets | Flaw:
     """The offsets in an index of samples, shape (n + 1,), or what is wrong with it.
 
     Args:
@@ -128,12 +128,12 @@ def offsets_of(store: Store, path: str, again: str) -> Offsets | Flaw:
     try:
         return read_index(data, path)
     except DataError as error:
-        return flaw_of(error, path)
+        return flaw_from_error(error, path)
 
 
 def _index_flaws(store: Store, name: str, scan: JsonlScan) -> Iterator[Flaw]:
     path, again = index_name(name), "run `gristmill energon prepare` on the file"
-    offsets = offsets_of(store, path, again)
+    offsets = read_sample_offsets(store, path, again)
     if isinstance(offsets, Flaw):
         yield offsets
         return

@@ -17,9 +17,9 @@ from gristmill.energon.formats.sqlite_index import absent_indexes, index_damage,
 from gristmill.energon.preparing.dataset import INDEX, UUID, DatasetPath, list_files, meta_path
 from gristmill.energon.preparing.dataset_file import DatasetFile, first_sample_flaws, part_flaws, read_dataset_file
 from gristmill.energon.preparing.files import fetch_file, read_optional, scratch_folder
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
 from gristmill.energon.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
-from gristmill.energon.preparing.jsonl import offsets_of
+from gristmill.energon.preparing.jsonl import read_sample_offsets
 from gristmill.energon.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.energon.preparing.shards import ShardTask, WalkedShard, flaw_of_non_shard, kept_offsets, walk_shards
 from gristmill.energon.preparing.split_file import find_split, sample_flaws, split_file_flaws
@@ -64,11 +64,11 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
     Raises:
         StoreError: the store does not answer.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     try:
         counts = read_counts(store)
     except DataError as error:
-        return [], [flaw_of(error, meta_path(INFO))]
+        return [], [flaw_from_error(error, meta_path(INFO))]
     flaws = [*_name_flaws(dataset, counts), *_other_tars(store, counts)]
     split, found = _read_split(store, options.split_config)
     flaws += [*found, *(split_file_flaws(split[0], split[1], counts, options.splits) if split else ())]
@@ -126,7 +126,7 @@ def _read_split(store: Store, name: str) -> tuple[tuple[str, SplitFile] | None, 
     try:
         return (path, read_split(data, path)), []
     except DataError as error:
-        return None, [flaw_of(error, path)]
+        return None, [flaw_from_error(error, path)]
 
 
 def _dataset_file(store: Store, path: str) -> DatasetFile:
@@ -142,7 +142,7 @@ def _dataset_file(store: Store, path: str) -> DatasetFile:
 
 def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
     path = index_name(shard.shard)
-    offsets = offsets_of(store, path, _INDEX_AGAIN)
+    offsets = read_sample_offsets(store, path, _INDEX_AGAIN)
     if isinstance(offsets, Flaw):
         yield offsets
         return
@@ -184,7 +184,7 @@ def _index_flaws(store: Store, new: Path | None, folder: Path, left_out: Sequenc
             yield from _table_flaws(old, new, "sample_parts")
             yield from media_flaws(old, new)
         except DataError as error:
-            yield flaw_of(error, path)
+            yield flaw_from_error(error, path)
 
 
 def _table_flaws(old: Path, new: Path, table: str) -> Iterator[Flaw]:
@@ -192,10 +192,10 @@ def _table_flaws(old: Path, new: Path, table: str) -> Iterator[Flaw]:
     with as_index_of_dataset(old):
         for row, (recorded, found) in enumerate(zip_longest(index_rows(old, table), index_rows(new, table))):
             if recorded != found:
-                what = f"table {table} has {_shown(recorded)}, but the tars have {_shown(found)}"
+                what = f"table {table} has {_row_in_words(recorded)}, but the tars have {_row_in_words(found)}"
                 yield Flaw(meta_path(INDEX), what, _INDEX_AGAIN, f"row {row}")
                 return
 
 
-def _shown(row: tuple[str | int, ...] | None) -> str:
+def _row_in_words(row: tuple[str | int, ...] | None) -> str:
     return "no row more" if row is None else repr(row)

@@ -50,7 +50,7 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
         RecipeError: no member is selected.
         StoreError: the store does not answer, or the index cannot be written.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     counts = read_counts(store)
     with lock_folder(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
@@ -66,8 +66,8 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
         media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
         if not media_flaws and not any(shard.media for shard in walked):
             raise nothing_selected_error(dataset, media)
-        _add(index, shard_media(walked), media)
-        _write(store, index, known)
+        _add_media_rows(index, shard_media(walked), media)
+        _write_changed_index(store, index, known)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 
 
@@ -88,7 +88,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
         DataError: its index cannot be read.
         StoreError: the store does not answer, or the index cannot be written.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     tars = kind_of(dataset, store) == "tars"
     entries = [entry for entry in list_files(store) if media.may_be_media(entry.path)]
     tasks = [_FilesTask(dataset.lake, entries[n : n + _FILES], media) for n in range(0, len(entries), _FILES)]
@@ -109,10 +109,10 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
             fetch_file(store, meta_path(INDEX), index)
             with as_index_of_dataset(index):
                 known = index_digest(index)
-        _add(index, rows(), media)
+        _add_media_rows(index, rows(), media)
         if not number and not flaws:
             raise nothing_selected_error(dataset, media, tars=tars)
-        _write(store, index, known)
+        _write_changed_index(store, index, known)
     if tars:
         what = "it has tars that are not prepared: media in them have no metadata"
         flaws.append(Flaw(".", what, "put the media files into a folder of their own", warning=True))
@@ -132,12 +132,12 @@ def nothing_selected_error(dataset: DatasetPath, media: MediaFilter, *, tars: bo
     return RecipeError(f"{dataset.url}: no file is media by {what}, so nothing was written; {mend}")
 
 
-def _add(index: Path, rows: Iterator[MediaRow], media: MediaFilter) -> None:
+def _add_media_rows(index: Path, rows: Iterator[MediaRow], media: MediaFilter) -> None:
     with as_index_of_dataset(index):
         add_media(index, rows, [media], SELECTED)
 
 
-def _write(store: Store, index: Path, known: str) -> None:
+def _write_changed_index(store: Store, index: Path, known: str) -> None:
     """Writes the index, if its rows have another digest than the known one."""
     store.sweep()
     if index_digest(index) != known:

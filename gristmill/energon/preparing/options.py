@@ -137,7 +137,7 @@ def _add_tmp(parser: ArgumentParser) -> None:
     parser.add_argument("--tmp-path", metavar="FOLDER", help="of this machine, for indexes while they are made")
 
 
-def media_of(arguments: Namespace) -> MediaFilter | None:
+def media_filter_option(arguments: Namespace) -> MediaFilter | None:
     """The filter of the arguments; None if media were not asked for.
 
     Raises:
@@ -156,7 +156,7 @@ def media_of(arguments: Namespace) -> MediaFilter | None:
     )
 
 
-def workers_of(number: int, option: str) -> int:
+def worker_count_option(number: int, option: str) -> int:
     """The number of processes: as given, or one for each CPU.
 
     Raises:
@@ -167,7 +167,7 @@ def workers_of(number: int, option: str) -> int:
     return number or len(os.sched_getaffinity(0))
 
 
-def tmp_of(arguments: Namespace) -> str | None:
+def temporary_folder_option(arguments: Namespace) -> str | None:
     """The folder for indexes while they are made; None: the usual one of this machine.
 
     Raises:
@@ -187,7 +187,7 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
     """
     if arguments.fix_duplicates:
         raise RecipeError("--fix-duplicates changes tars, which Gristmill never does; pack the samples again")
-    media = media_of(arguments)
+    media = media_filter_option(arguments)
     others = (media, arguments.split_ratio, arguments.split_parts, arguments.sample_type, arguments.exclude)
     if arguments.tar_index_only and any(others):
         raise RecipeError(
@@ -203,11 +203,11 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
         exclude=arguments.exclude,
         shuffle=arguments.shuffle_tars,
         media=media,
-        workers=workers_of(arguments.num_workers, "--num-workers"),
+        workers=worker_count_option(arguments.num_workers, "--num-workers"),
         overwrite=arguments.force_overwrite,
         dataset_yaml=None if skip else _dataset_yaml(arguments.sample_type, arguments.field_map),
         dataset_yaml_name="" if skip else _plain_name(arguments.dataset_yaml_name),
-        tmp=tmp_of(arguments),
+        tmp=temporary_folder_option(arguments),
     )
 
 
@@ -260,6 +260,6 @@ def lint_options(arguments: Namespace) -> LintOptions:
         splits=split_names(arguments.split_parts),
         dataset_config=arguments.dataset_config,
         split_config=arguments.split_config,
-        workers=workers_of(arguments.parallel, "--parallel"),
-        tmp=tmp_of(arguments),
+        workers=worker_count_option(arguments.parallel, "--parallel"),
+        tmp=temporary_folder_option(arguments),
     )

@@ -32,7 +32,7 @@ from gristmill.energon.preparing.files import (
     write_file,
     write_pieces,
 )
-from gristmill.energon.preparing.flaw import Flaw, flaw_of, has_errors
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
 from gristmill.energon.preparing.index_file import build_index, copy_media, shard_media
 from gristmill.energon.preparing.metadataset.view import check_name
 from gristmill.energon.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
@@ -121,12 +121,12 @@ def prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, wa
             valid.
         StoreError: the store does not answer, a file cannot be written, or another process prepares the folder.
     """
-    with lock_folder(dataset.store()):
+    with lock_folder(dataset.open_dataset_store()):
         return _prepare_tars(dataset, options, crude, watch)
 
 
 def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, watch: Watch) -> Prepared:
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     if is_prepared(store) and not options.overwrite and not options.renew:
         raise RecipeError(
             f"{dataset.url}: it is prepared already; give --force-overwrite to do it again, or --tar-index-only to make"
@@ -150,15 +150,17 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
         check_edits(store, texts, options.split if options.renew else None)
     typed = _dataset_file(store, options, texts)
     with scratch_folder(options.tmp) as folder:
-        walked = _walk(dataset, shards, options, folder, watch, typed.places)
+        walked = _walk_shards(dataset, shards, options, folder, watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
         flaws += [*typed.flaws, *part_flaws(meta_path(options.dataset_yaml_name), typed.places, walked)]
         flaws += first_sample_flaws(store, typed, meta_path(options.dataset_yaml_name), walked)
         counts = {shard.shard: shard.samples for shard in walked}
-        flaws += _indexed(store, walked, flaws, folder)
+        flaws += _build_sqlite_index(store, walked, flaws, folder)
         if meta_path(SPLIT_YAML) not in texts and kept is not None:
             flaws += _kept_flaws(kept, counts, None if has_errors(flaws) else folder / INDEX)
-        return _write(store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, folder)
+        return _write_prepared_files(
+            store, walked, flaws, texts | {meta_path(INFO): info_bytes(counts)}, options, folder
+        )
 
 
 def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch) -> Prepared:
@@ -176,14 +178,14 @@ def prepare_indexes(dataset: DatasetPath, options: PrepareOptions, watch: Watch)
         DataError: it is not prepared, or its `.info.json` is wrong.
         StoreError: the store does not answer, or a file cannot be written.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     counts = read_counts(store)
     with lock_folder(store), scratch_folder(options.tmp) as folder:
-        walked = _walk(dataset, list(counts), options, folder, watch)
+        walked = _walk_shards(dataset, list(counts), options, folder, watch)
         flaws = [flaw for shard in walked for flaw in shard.flaws]
         flaws += [flaw for shard in walked for flaw in count_flaws(shard, counts[shard.shard])]
-        flaws += _indexed(store, walked, flaws, folder)
-        return _write(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, folder)
+        flaws += _build_sqlite_index(store, walked, flaws, folder)
+        return _write_prepared_files(store, walked, flaws, {meta_path(INFO): info_bytes(counts)}, options, folder)
 
 
 def count_flaws(shard: WalkedShard, count: int) -> list[Flaw]:
@@ -256,12 +258,12 @@ def _kept_flaws(data: bytes, counts: Mapping[str, int], index: Path | None) -> l
     try:
         split = read_split(data, path)
     except DataError as error:
-        return [flaw_of(error, path)]
+        return [flaw_from_error(error, path)]
     flaws = list(split_file_flaws(path, split, counts, ("train",)))
     return [*flaws, *sample_flaws(path, split, counts, index)] if index else flaws
 
 
-def _walk(
+def _walk_shards(
     dataset: DatasetPath,
     shards: Sequence[str],
     options: PrepareOptions,
@@ -280,14 +282,14 @@ def _walk(
     return walked
 
 
-def _indexed(store: Store, walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
+def _build_sqlite_index(store: Store, walked: Sequence[WalkedShard], flaws: Sequence[Flaw], folder: Path) -> list[Flaw]:
     """Builds `index.sqlite` in a folder of this machine, unless a flaw is more than a warning."""
     if has_errors(flaws):
         return []
     return changed_shards(store, walked) or build_index(folder / INDEX, walked)
 
 
-def _write(
+def _write_prepared_files(
     store: Store,
     walked: list[WalkedShard],
     flaws: list[Flaw],
@@ -338,7 +340,7 @@ def _write_files(
         (index_name(shard.shard), b"".join(map(index_bytes, kept_offsets(Path(shard.rows))))) for shard in walked
     ]
     changed = [(path, data) for path, data in indexes if read_optional(store, path) != data]
-    same = old is not None and _digest(old) == index_digest(new)
+    same = old is not None and _index_digest(old) == index_digest(new)
     if changed or not same:
         store.delete([meta_path(INFO), meta_path(LEGACY_INFO)])
     for path, data in changed:
@@ -359,7 +361,7 @@ def _rows_digest(walked: Sequence[WalkedShard]) -> str:
     return digest.hexdigest()
 
 
-def _digest(index: Path) -> str:
+def _index_digest(index: Path) -> str:
     try:
         return index_digest(index)
     except DataError:

@@ -31,7 +31,7 @@ def preview_lines(dataset: DatasetPath, most: int, splits: Sequence[str] = ()) -
         DataError: a shard or a line before the last of these samples is wrong.
         StoreError: the store does not answer.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     kind = kind_of(dataset, store)
     if kind == "files":
         raise RecipeError(f"{dataset.url}: a folder of files has no samples; give a folder of tars, or a .jsonl file")
@@ -40,18 +40,22 @@ def preview_lines(dataset: DatasetPath, most: int, splits: Sequence[str] = ()) -
             f"{dataset.url}: it has no splits, for it is no prepared folder of tars; leave out --split-parts"
         )
     if not splits:
-        yield from _jsonl(store, dataset.name, most) if kind == "jsonl" else _tars(store, most, _shards(store))
+        yield from (
+            _preview_jsonl(store, dataset.name, most)
+            if kind == "jsonl"
+            else _preview_tars(store, most, _shard_names(store))
+        )
     for split in splits:
-        shards = _shards_of(store, dataset.url, split)
+        shards = _shards_of_split(store, dataset.url, split)
         yield f"split {split!r}" if shards else f"split {split!r} is empty"
-        yield from _tars(store, most, shards)
+        yield from _preview_tars(store, most, shards)
 
 
-def _shards(store: Store) -> list[str]:
+def _shard_names(store: Store) -> list[str]:
     return list(read_counts(store)) if is_prepared(store) else find_shards(store)[0]
 
 
-def _shards_of(store: Store, url: str, split: str) -> list[str]:
+def _shards_of_split(store: Store, url: str, split: str) -> list[str]:
     """The shards that the loader reads for a split."""
     path = meta_path(SPLIT_YAML)
     data = read_optional(store, path)
@@ -65,7 +69,7 @@ def _shards_of(store: Store, url: str, split: str) -> list[str]:
     return [shard for shard in found.split_parts[split] if shard not in found.exclude]
 
 
-def _jsonl(store: Store, name: str, most: int) -> Iterator[str]:
+def _preview_jsonl(store: Store, name: str, most: int) -> Iterator[str]:
     number = 0
     for row, line in enumerate(StreamedFile(store.stream(name), name), start=1):
         if not line.strip():
@@ -77,16 +81,16 @@ def _jsonl(store: Store, name: str, most: int) -> Iterator[str]:
         except (ValueError, RecursionError) as error:
             raise DataError(f"{name}: line {row}: its JSON is not valid: {error}; repair or remove it") from error
         yield f"sample {number}"
-        yield from _fields(value)
+        yield from _field_lines(value)
         number += 1
 
 
-def _fields(value: object) -> Iterator[str]:
+def _field_lines(value: object) -> Iterator[str]:
     for field, each in value.items() if isinstance(value, dict) else [("", value)]:
         yield f"  {field}: {shorten(json.dumps(each, ensure_ascii=False), _WIDTH)}"
 
 
-def _tars(store: Store, most: int, shards: Sequence[str]) -> Iterator[str]:
+def _preview_tars(store: Store, most: int, shards: Sequence[str]) -> Iterator[str]:
     left = most
     for shard in shards:
         entry = store.head(shard)
@@ -99,13 +103,13 @@ def _tars(store: Store, most: int, shards: Sequence[str]) -> Iterator[str]:
                 yield f"sample {key!r} ({shard})"
                 for sample, name, offset, size in rows:
                     if sample == number:
-                        yield f"  {name}: {_part(store, shard, f'{key}.{name}', offset, size)}"
+                        yield f"  {name}: {_part_as_text(store, shard, f'{key}.{name}', offset, size)}"
             left -= len(chosen)
             if not left:
                 return
 
 
-def _part(store: Store, shard: str, name: str, offset: int, size: int) -> str:
+def _part_as_text(store: Store, shard: str, name: str, offset: int, size: int) -> str:
     """A part as text if it is text, else its size and its first bytes."""
     head = store.read_range(shard, offset, offset + min(size, HEAD)) if size else b""
     kind = kind_by_ending(name)

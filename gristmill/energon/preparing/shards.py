@@ -17,7 +17,7 @@ import numpy as np
 from gristmill.energon.formats.info import is_hidden, is_tar
 from gristmill.energon.formats.media import HEAD, MediaFilter, MediaKind, MediaRow, read_media
 from gristmill.energon.preparing.dataset import is_packed_tar, list_files
-from gristmill.energon.preparing.flaw import Flaw, flaw_of
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error
 from gristmill.energon.preparing.metadataset.view import ViewedFolder
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.tar.keys import unusable_characters
@@ -200,19 +200,19 @@ def walk_shard(task: ShardTask) -> WalkedShard:
     try:
         with Path(task.rows).open("wb") as out:
             for batch in walk:
-                media = list(_media_of(store, task, batch, found.media_flaws)) if task.media else []
+                media = list(_media_rows(store, task, batch, found.media_flaws)) if task.media else []
                 found.media += len(media)
-                packed = _packed(batch, [])
+                packed = _pack_batch(batch, [])
                 digest.update(packed)
-                out.write(_packed(batch, media) if media else packed)
+                out.write(_pack_batch(batch, media) if media else packed)
                 if len(parts) < _PARTS:
                     parts.update(batch.part_names)
-                for flaw in _oddities(task.shard, batch):
+                for flaw in _sample_oddities(task.shard, batch):
                     odd += 1
                     found.flaws += [flaw] if odd <= _ODDITIES else []
                 _count_lacking(task, batch, found.lacking)
     except DataError as error:
-        found.flaws.append(flaw_of(error, task.shard))
+        found.flaws.append(flaw_from_error(error, task.shard))
     else:
         if not walk.samples:
             found.flaws.append(Flaw(task.shard, "it has no sample", "remove it, or leave it out: --exclude"))
@@ -247,7 +247,7 @@ def _count_lacking(task: ShardTask, batch: Samples, lacking: Sequence[Lacking]) 
         one.samples += len(keys)
 
 
-def _oddities(shard: str, batch: Samples) -> Iterator[Flaw]:
+def _sample_oddities(shard: str, batch: Samples) -> Iterator[Flaw]:
     """What the loader takes in another way than people expect."""
     for key in batch.keys:
         if key.endswith("/"):
@@ -262,7 +262,7 @@ def _oddities(shard: str, batch: Samples) -> Iterator[Flaw]:
                 yield Flaw(shard, what, "leave one of them", f"sample {key!r}", warning=True)
 
 
-def _media_of(store: Store, task: ShardTask, batch: Samples, flaws: list[Flaw]) -> Iterator[MediaRow]:
+def _media_rows(store: Store, task: ShardTask, batch: Samples, flaws: list[Flaw]) -> Iterator[MediaRow]:
     media = task.media or MediaFilter("EXTENSION")
     for number, name, offset, size in batch.part_rows():
         entry_key = f"{batch.keys[number - batch.first]}.{name}"
@@ -297,7 +297,7 @@ def check_media(path: str, entry_key: str, kind: MediaKind, data: bytes) -> tupl
     return row, Flaw(path, what, "rename it", place, warning=True) if found else None
 
 
-def _packed(batch: Samples, media: list[MediaRow]) -> bytes:
+def _pack_batch(batch: Samples, media: list[MediaRow]) -> bytes:
     columns = (batch.starts, batch.part_samples, batch.part_offsets, batch.part_sizes)
     starts, samples, offsets, sizes = (np.asarray(column, dtype="<i8").tobytes() for column in columns)
     packed = msgspec.msgpack.encode(

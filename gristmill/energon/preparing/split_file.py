@@ -59,7 +59,7 @@ def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], spl
     for shard in without_split(list(counts), split.split_parts):
         if shard not in excluded:
             yield Flaw(path, f"shard {shard!r} is in no split", f"{_EDIT}; or exclude it", warning=True)
-    yield from _shared(path, split)
+    yield from _shared_shard_flaws(path, split)
     yield from _exclude_flaws(path, split, counts)
 
 
@@ -127,7 +127,7 @@ def read_samples(split: SplitFile, part: str, counts: Mapping[str, int]) -> int:
     return sum(counts.get(shard, 0) for shard in used) - len(left_out)
 
 
-def _shared(path: str, split: SplitFile) -> Iterator[Flaw]:
+def _shared_shard_flaws(path: str, split: SplitFile) -> Iterator[Flaw]:
     places: dict[str, str] = {}
     for name, shards in split.split_parts.items():
         for shard in shards:

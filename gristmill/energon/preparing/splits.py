@@ -78,14 +78,14 @@ def make_splits(
     else:
         splits = split_by_ratio(shards, ratio, shuffle=shuffle)
         asked = {name for name, share in ratio.items() if share}
-    return splits, list(_flaws(shards, splits, asked, dict(patterns)))
+    return splits, list(_split_flaws(shards, splits, asked, dict(patterns)))
 
 
-def _flaws(
+def _split_flaws(
     shards: Sequence[str], splits: Mapping[str, Sequence[str]], asked: set[str], patterns: Mapping[str, str]
 ) -> Iterator[Flaw]:
     path = meta_path("split.yaml")
-    yield from _empty(shards, splits, asked, patterns)
+    yield from _empty_split_flaws(shards, splits, asked, patterns)
     left = without_split(shards, splits)
     another = (
         "another pattern" if patterns else "the shares as fractions, such as 0.7,0.2,0.1 for 7,2,1 (it is rounding)"
@@ -104,7 +104,7 @@ def _flaws(
         yield Flaw(path, what, "write larger shards", warning=True)
 
 
-def _empty(
+def _empty_split_flaws(
     shards: Sequence[str], splits: Mapping[str, Sequence[str]], asked: set[str], patterns: Mapping[str, str]
 ) -> Iterator[Flaw]:
     path = meta_path("split.yaml")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.tar.keys import check_media_path
 from gristmill.lake.rows.document import Document
-from gristmill.readers.jsonl import JsonLines, raw_lines, value_of
+from gristmill.readers.jsonl import JsonLines, json_value_or_refusal, raw_lines
 from gristmill.readers.mapping.fields import RowTrouble, beside
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
@@ -56,14 +56,14 @@ class EnergonLines(Reader):
         check_types(self, what)
         if not self.text or not self.media_key or not all(self.media):
             raise RecipeError(f"{what}: text, media and media_key name fields; give names that are not empty")
-        _ = self._rows
+        _ = self._json_lines_reader
 
     @cached_property
-    def _rows(self) -> JsonLines:
+    def _json_lines_reader(self) -> JsonLines:
         return JsonLines(source=self.source, id_key=self.id_key, text_keys=self.text, added=self.added)
 
     def row_ids(self) -> RowIds:
-        return self._rows.row_ids()
+        return self._json_lines_reader.row_ids()
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result for each line: a document, or why it was refused.
@@ -71,8 +71,8 @@ class EnergonLines(Reader):
         See gristmill.recipes.source.Source.convert.
         """
         for number, line in raw_lines(raw):
-            value = value_of(line, f"{raw.name} row {number}")
-            row = value if isinstance(value, Refused) else self._rows.document(value, raw, number, line)
+            value = json_value_or_refusal(line, f"{raw.name} row {number}")
+            row = value if isinstance(value, Refused) else self._json_lines_reader.document(value, raw, number, line)
             yield self._with_media(row, raw, number, line) if isinstance(row, Document) else row
 
     def _with_media(self, row: Document, raw: RawObject, number: int, line: bytes) -> Converted:
@@ -80,7 +80,7 @@ class EnergonLines(Reader):
         metadata = row.metadata if isinstance(row.metadata, dict) else {}
         names: list[str] = []
         for path in self.media:
-            value = _at(metadata, path)
+            value = _value_at_path(metadata, path)
             for name in value if isinstance(value, list) else [value]:
                 if name is None:
                     continue
@@ -97,7 +97,7 @@ class EnergonLines(Reader):
             return Refused(trouble.reason, f"{raw.name} row {number} ({trouble.detail})", line)
 
 
-def _at(value: Any, path: str) -> Any:
+def _value_at_path(value: Any, path: str) -> Any:
     """The value at a path with dots; None if there is no such value."""
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None

@@ -17,7 +17,7 @@ from gristmill.formats.tar.keys import document_id, split_name
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.archive import TAR
-from gristmill.readers.jsonl import value_of
+from gristmill.readers.jsonl import json_value_or_refusal
 from gristmill.readers.mapping.fields import beside
 from gristmill.readers.tar_archive import tar_members
 from gristmill.readers.text import Unfit, fit_text, plain_text
@@ -71,18 +71,18 @@ class WebdatasetSamples(Reader):
             RecipeError: one is of another type, or `text` is not a place in a sample.
         """
         check_types(self, f"WebdatasetSamples of source {self.source!r}")
-        _ = self._places
+        _ = self._field_places
         if not self.media_key:
             raise RecipeError(f"WebdatasetSamples of source {self.source!r}: media_key is empty; give it a name")
 
     @cached_property
-    def _places(self) -> tuple[PlaceInSample, ...]:
+    def _field_places(self) -> tuple[PlaceInSample, ...]:
         return parse_places(self.text)
 
     @cached_property
-    def _read(self) -> frozenset[str]:
+    def _part_names_read(self) -> frozenset[str]:
         """The parts whose content is read."""
-        return frozenset({*self.keep, *(place.part for place in self._places)})
+        return frozenset({*self.keep, *(place.part for place in self._field_places)})
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result for each sample: a document, or why it was refused.
@@ -96,13 +96,13 @@ class WebdatasetSamples(Reader):
             raise DataError(f"{raw.path}: not a tar by its name; give the source select=SHARDS, or rename the file")
         rules = MemberRules(lambda _: True, raw.limits.row, None, unread=self._is_media)
         with raw.open(unpack=True) as file:
-            yield from self._samples(tar_members(file, raw.path, rules), raw)
+            yield from self._documents_of_neighbours(tar_members(file, raw.path, rules), raw)
 
     def _is_media(self, name: str) -> bool:
         pair = split_name(name)
-        return pair is None or pair[1] not in self._read
+        return pair is None or pair[1] not in self._part_names_read
 
-    def _samples(self, members: Iterator[Member], raw: RawObject) -> Iterator[Converted]:
+    def _documents_of_neighbours(self, members: Iterator[Member], raw: RawObject) -> Iterator[Converted]:
         """The documents of neighbours with one key."""
         held: list[Member] = []
         key = ""
@@ -115,46 +115,46 @@ class WebdatasetSamples(Reader):
                 others += 1
                 continue
             if held and pair[0] != key:
-                yield self._sample(key, held, raw)
+                yield self._convert_sample(key, held, raw)
                 held = []
             key = pair[0]
             held.append(member)
         if held:
-            yield self._sample(key, held, raw)
+            yield self._convert_sample(key, held, raw)
         if others:
             yield LeftOut("file without a sample key", others)
 
-    def _sample(self, key: str, members: list[Member], raw: RawObject) -> Converted:
+    def _convert_sample(self, key: str, members: list[Member], raw: RawObject) -> Converted:
         """The document of a sample, or why it is refused, with the id that it would have."""
-        made = self._document(key, members, raw)
+        made = self._sample_document(key, members, raw)
         if isinstance(made, Document) and len(members) == 1:  # else one part would be told for the whole sample
             raw.raw_span = RawSpan(0, len(members[0].raw), members[0].name)
-        return made._replace(id=self._id(key, raw)) if isinstance(made, Refused) else made
+        return made._replace(id=self._sample_id(key, raw)) if isinstance(made, Refused) else made
 
-    def _id(self, key: str, raw: RawObject) -> str:
+    def _sample_id(self, key: str, raw: RawObject) -> str:
         try:
             made_id = document_id(key) if self.exported else key
         except DataError:
             return ""
         return f"{raw.name}/{made_id}" if self.shard_in_id else made_id
 
-    def _document(self, key: str, members: list[Member], raw: RawObject) -> Converted:
+    def _sample_document(self, key: str, members: list[Member], raw: RawObject) -> Converted:
         """The document of a sample, or why it is refused."""
         where = f"{raw.name} sample {key}"
         values: dict[str, Any] = {}
         for member in members:
             part = member.name[len(key) + 1 :]
             reason, detail = member.refused, ""
-            if not reason and part in self._read:
+            if not reason and part in self._part_names_read:
                 try:
-                    values[part] = _value(part, member.raw)
+                    values[part] = _decode_part(part, member.raw)
                 except Unfit as error:
                     reason, detail = error.reason, f": {error.detail}" if error.detail else ""
             if reason:
                 return Refused(reason, f"{where}: {member.name}{detail}", member.raw, member.size, member=member.name)
         content = members[0].raw
         try:
-            text = look_up(values, self._places)
+            text = look_up(values, self._field_places)
         except DataError as error:
             return Refused("no text", f"{where} ({error})", content)
         if not isinstance(text, str):
@@ -166,9 +166,11 @@ class WebdatasetSamples(Reader):
             return LeftOut(error.reason) if error.reason == "empty text" else Refused(error.reason, where, content)
         except DataError as error:
             return Refused("no id in the key", f"{where} ({error})", content)
-        names = [each.name for each in members if each.name[len(key) + 1 :] not in self._read]
+        names = [each.name for each in members if each.name[len(key) + 1 :] not in self._part_names_read]
         try:
-            kept = beside(self._kept(values), {self.media_key: names} if names else {}, "give media_key another name")
+            kept = beside(
+                self._kept_metadata(values), {self.media_key: names} if names else {}, "give media_key another name"
+            )
         except Unfit as error:
             return Refused(error.reason, f"{where} ({error.detail})", content)
         return Document(
@@ -179,9 +181,9 @@ class WebdatasetSamples(Reader):
             metadata={**self.metadata, **kept},
         )
 
-    def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _kept_metadata(self, values: dict[str, Any]) -> dict[str, Any]:
         """What the parts of `keep` give to the metadata. The field with the text is not kept twice."""
-        given = next(place for place in self._places if _has(values, place))
+        given = next(place for place in self._field_places if _has_place(values, place))
         kept: dict[str, Any] = {}
         mend = "take one of the two parts out of keep"
         for part in self.keep:
@@ -195,7 +197,7 @@ class WebdatasetSamples(Reader):
         return kept
 
 
-def _has(values: dict[str, Any], place: PlaceInSample) -> bool:
+def _has_place(values: dict[str, Any], place: PlaceInSample) -> bool:
     try:
         look_up(values, (place,))
     except DataError:
@@ -203,7 +205,7 @@ def _has(values: dict[str, Any], place: PlaceInSample) -> bool:
     return True
 
 
-def _value(part: str, content: bytes) -> Any:
+def _decode_part(part: str, content: bytes) -> Any:
     """The value of a part: JSON by its name's ending, as in Energon, else text.
 
     Raises:
@@ -211,7 +213,7 @@ def _value(part: str, content: bytes) -> Any:
     """
     if part.rpartition(".")[2].lower() != "json":
         return plain_text(content)
-    value = value_of(content, part)
+    value = json_value_or_refusal(content, part)
     if isinstance(value, Refused):
         raise Unfit(value.reason, value.where)
     return value

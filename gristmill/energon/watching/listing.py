@@ -78,13 +78,13 @@ class FolderWatch(msgspec.Struct):
                 listing = itertools.chain([first], listing)
         if not self.position:
             self.started, self.seen = now(), Seen()
-        if not self._take(folder, listing, late):
+        if not self._take_listing(folder, listing, late):
             return None
         self.position = self.ahead = ""
-        self._compare(now())
+        self._count_equal_listings(now())
         return self.seen
 
-    def _take(self, folder: WatchedFolder, listing: Iterator[Entry], late: Callable[[], bool]) -> bool:
+    def _take_listing(self, folder: WatchedFolder, listing: Iterator[Entry], late: Callable[[], bool]) -> bool:
         took = False
         for entry in listing:
             if took and late():
@@ -97,7 +97,7 @@ class FolderWatch(msgspec.Struct):
                 self.seen.add(entry.path, entry)
         return True
 
-    def _compare(self, ended: float) -> None:
+    def _count_equal_listings(self, ended: float) -> None:
         """Counts the lists in a row that agree. A clock that was set back begins the count anew."""
         if self.digest == self.seen.digest and self.since <= self.started:
             self.lists += 1
@@ -115,7 +115,7 @@ class FolderWatch(msgspec.Struct):
         return folder.quiet == 0 or (self.lists > 1 and self.started - self.since >= folder.quiet)
 
 
-def state_of(folder: WatchedFolder, seen: Seen) -> str:
+def requested_state(folder: WatchedFolder, seen: Seen) -> str:
     """The state for which a run is requested: the recipe and the files. A run is requested once for a state.
 
     Args:

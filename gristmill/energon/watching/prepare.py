@@ -46,7 +46,7 @@ def open_watched(folder: WatchedFolder, lake: Lake) -> DatasetPath:
         RecipeError: nothing is there; or the folder is in the lake, or the lake is in it.
     """
     what = f"watched folder {folder.name!r}"
-    here, home = _compared(folder.path), _compared(lake.url)
+    here, home = _comparable_address(folder.path), _comparable_address(lake.url)
     if here.startswith(home) or home.startswith(here):
         raise RecipeError(
             f"{what}: {folder.path} and the lake {lake.url} are one within the other; name a folder beside the lake,"
@@ -77,16 +77,16 @@ def prepare_folder(
         DataError: something is wrong with the files; nothing was written for them.
         StoreError: the store does not answer, or a file cannot be written.
     """
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     names = [entry.path for entry in list_files(store) if is_data(entry.path)]
     if is_prepared(store) or not names or any(not name.endswith(".jsonl") for name in names):
-        return _tars(folder, dataset, workers, tell)
+        return _prepare_tars(folder, dataset, workers, tell)
     if folder.for_tars_only:
         raise RecipeError(
             f"watched folder {folder.name!r}: {folder.for_tars_only[0]} is given, but {dataset.url} has JSONL files and"
             " no tar, and these have neither splits nor media nor a sample type; leave it out"
         )
-    return _lines(dataset, names, tell)
+    return _prepare_jsonl(dataset, names, tell)
 
 
 def prepare_options(folder: WatchedFolder, workers: int) -> PrepareOptions:
@@ -116,7 +116,9 @@ def prepare_options(folder: WatchedFolder, workers: int) -> PrepareOptions:
     )
 
 
-def _tars(folder: WatchedFolder, dataset: DatasetPath, workers: int, tell: Callable[[Flaw], None]) -> FolderPrepared:
+def _prepare_tars(
+    folder: WatchedFolder, dataset: DatasetPath, workers: int, tell: Callable[[Flaw], None]
+) -> FolderPrepared:
     try:
         prepared = prepare_tars(dataset, prepare_options(folder, workers), crude_dataset(), lambda _: None)
     except RecipeError as error:
@@ -124,23 +126,23 @@ def _tars(folder: WatchedFolder, dataset: DatasetPath, workers: int, tell: Calla
             f"watched folder {folder.name!r} at {dataset.url}: {error} (in the recipe, options have no dashes)"
         ) from error
     flaws = [*prepared.flaws, *prepared.media_flaws]
-    _refuse(dataset, flaws, tell, "nothing was written" if not prepared.written else "all else was written")
+    _refuse_flaws(dataset, flaws, tell, "nothing was written" if not prepared.written else "all else was written")
     samples = sum(shard.samples for shard in prepared.shards)
     return FolderPrepared(len(prepared.shards), samples, prepared.media, flaws)
 
 
-def _lines(dataset: DatasetPath, names: list[str], tell: Callable[[Flaw], None]) -> FolderPrepared:
+def _prepare_jsonl(dataset: DatasetPath, names: list[str], tell: Callable[[Flaw], None]) -> FolderPrepared:
     flaws: list[Flaw] = []
     samples = 0
     for name in names:
         scan = prepare_jsonl(DatasetPath(dataset.lake, name))
         flaws += scan.flaws
         samples += scan.samples
-    _refuse(dataset, flaws, tell, "these files have no new index, and all others have theirs")
+    _refuse_flaws(dataset, flaws, tell, "these files have no new index, and all others have theirs")
     return FolderPrepared(len(names), samples, 0, flaws)
 
 
-def _refuse(dataset: DatasetPath, flaws: list[Flaw], tell: Callable[[Flaw], None], written: str) -> None:
+def _refuse_flaws(dataset: DatasetPath, flaws: list[Flaw], tell: Callable[[Flaw], None], written: str) -> None:
     for flaw in flaws:
         tell(flaw)
     wrong = [flaw for flaw in flaws if not flaw.warning]
@@ -149,6 +151,6 @@ def _refuse(dataset: DatasetPath, flaws: list[Flaw], tell: Callable[[Flaw], None
         raise DataError(f"{dataset.url}: {'; '.join(map(str, wrong[:_NAMED]))}{more}; {written}")
 
 
-def _compared(address: str) -> str:
+def _comparable_address(address: str) -> str:
     """An address with a slash at its end, links followed: comparable with others."""
     return f"{(address if '://' in address else str(Path(address).resolve())).rstrip('/')}/"

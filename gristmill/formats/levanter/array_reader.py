@@ -60,7 +60,7 @@ class _Form(NamedTuple):
     chunks: int
 
 
-def _form(path: str, description: bytes) -> _Form:
+def _parse_zarr_form(path: str, description: bytes) -> _Form:
     """Parses `zarr.json`. Any chunk size is accepted, and any compressor of blosc (older Levanter: lz4).
 
     All else must be as Levanter writes it. A trainer's reader obeys what this one has no use for, such as the names of
@@ -104,7 +104,7 @@ class ArrayReader:
     def __init__(self, read: RangeRead, path: str) -> None:
         blosc.use_threads = False  # one process, one core
         self._read, self._path = read, path
-        self._form = _form(f"{path}/zarr.json", self._bytes("zarr.json", 0, None))
+        self._form = _parse_zarr_form(f"{path}/zarr.json", self._read_object_range("zarr.json", 0, None))
         self._indexes: dict[int, npt.NDArray[np.uint64]] = {}
         self._last: tuple[int, Values] | None = None
 
@@ -158,30 +158,30 @@ class ArrayReader:
         size = self._form.chunk
         number, last = start // size, -(-stop // size) if stop > start else start // size
         while number < last:
-            for chunk in self._run(number, last):
+            for chunk in self._decode_chunk_run(number, last):
                 yield chunk[max(start - number * size, 0) : stop - number * size]
                 number += 1
 
-    def _run(self, number: int, last: int) -> Iterator[Values]:
+    def _decode_chunk_run(self, number: int, last: int) -> Iterator[Values]:
         """Decodes chunk `number` and the chunks whose frames directly follow its frame, all from one request."""
         if self._last is not None and self._last[0] == number:
             yield self._last[1]
             return
         object_number, slot = divmod(number, self._form.chunks)
-        spans = self._index(object_number)[slot : min(self._form.chunks, slot + last - number)].tolist()
+        spans = self._read_chunk_index(object_number)[slot : min(self._form.chunks, slot + last - number)].tolist()
         begin, end = spans[0][0], sum(spans[0])
         run = 1
         while run < len(spans) and spans[run][0] == end and end + spans[run][1] - begin <= READ_AHEAD:
             end += spans[run][1]
             run += 1
-        frames = b"" if begin == ABSENT else self._bytes(f"c/{object_number}", begin, end)
+        frames = b"" if begin == ABSENT else self._read_object_range(f"c/{object_number}", begin, end)
         for step, (offset, length) in enumerate(spans[:run]):
             where = f"{self._path}/c/{object_number}, chunk {slot + step}"
-            chunk = self._decode(where, frames[offset - begin : offset - begin + length], length)
+            chunk = self._decode_chunk(where, frames[offset - begin : offset - begin + length], length)
             self._last = number + step, chunk
             yield chunk
 
-    def _decode(self, where: str, frame: bytes, length: int) -> Values:
+    def _decode_chunk(self, where: str, frame: bytes, length: int) -> Values:
         form = self._form
         if length == ABSENT:
             return np.zeros(form.chunk, form.dtype)
@@ -197,11 +197,11 @@ class ArrayReader:
         except (RuntimeError, ValueError) as error:
             raise DataError(f"{where}: damaged: it cannot be decompressed ({error}); {MEND}") from error
 
-    def _index(self, object_number: int) -> npt.NDArray[np.uint64]:
+    def _read_chunk_index(self, object_number: int) -> npt.NDArray[np.uint64]:
         spans = self._indexes.get(object_number)
         if spans is None:
             size = self._form.chunks * 2 * INDEX_TYPE.itemsize
-            tail = self._bytes(f"c/{object_number}", -size - 4, None)
+            tail = self._read_object_range(f"c/{object_number}", -size - 4, None)
             index, crc = tail[:size], int.from_bytes(tail[size:], "little")
             if len(tail) != size + 4 or google_crc32c.value(index) != crc:
                 raise DataError(
@@ -212,7 +212,7 @@ class ArrayReader:
             self._indexes[object_number] = spans
         return spans
 
-    def _bytes(self, name: str, start: int, end: int | None) -> bytes:
+    def _read_object_range(self, name: str, start: int, end: int | None) -> bytes:
         try:
             return self._read(f"{self._path}/{name}", start, end)
         except FileNotFoundError as error:

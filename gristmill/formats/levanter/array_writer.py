@@ -157,7 +157,7 @@ class ArrayWriter:
             self._filled += count
             taken += count
             if self._filled == CHUNK:
-                self._flush()
+                self._write_held_chunk()
 
     def close(self, head: Values | None = None) -> int:
         """Writes the last chunk, the indexes and `zarr.json`.
@@ -171,18 +171,18 @@ class ArrayWriter:
         elements = self._number * CHUNK + self._filled
         if self._filled:
             self._chunk[self._filled :] = 0
-            self._flush()
+            self._write_held_chunk()
         self._close_shard()
         if self._held is not None and self._first is not None:
             self._held[: self._reserve] = head
-            self._put(self._first, 0, self._held)
+            self._put_chunk(self._first, 0, self._held)
             self._first.close()
         description = self._open("zarr.json")
         description.write(zarr_json(self._dtype, clevel=self._clevel))
         description.close()
         return elements
 
-    def _flush(self) -> None:
+    def _write_held_chunk(self) -> None:
         object_number, slot = divmod(self._number, CHUNKS)
         if slot == 0:
             self._close_shard()
@@ -190,7 +190,7 @@ class ArrayWriter:
         if self._number == 0 and self._reserve:
             self._held, self._first = self._chunk.copy(), self._shard
         elif self._shard is not None:
-            self._put(self._shard, slot, self._chunk)
+            self._put_chunk(self._shard, slot, self._chunk)
         self._filled = 0
         self._number += 1
 
@@ -199,7 +199,7 @@ class ArrayWriter:
         if self._shard is not None and self._shard is not self._first:
             self._shard.close()
 
-    def _put(self, shard: _ChunkBuffer, slot: int, chunk: Values) -> None:
+    def _put_chunk(self, shard: _ChunkBuffer, slot: int, chunk: Values) -> None:
         if chunk.view(np.uint8).any():
             size = chunk.dtype.itemsize
             shard.put(slot, blosc.compress(chunk, b"zstd", self._clevel, blosc.SHUFFLE, 0, size))

@@ -30,7 +30,7 @@ COPY_ROWS = 65_536
 COPY_ELEMENTS = 4 * 2**20
 
 
-def ranges_of(store: Store) -> RangeRead:
+def range_reader_of_store(store: Store) -> RangeRead:
     """A function that reads byte ranges of the store's objects, for `CacheReader` and `ArrayReader`.
 
     It asks for the size of each object only once: a written cache never changes.
@@ -159,7 +159,7 @@ class CacheReader:
     ...     writer = CacheWriter(lambda name: store.upload(f"demo/{name}"), {"input_ids": "int32"})
     ...     writer.append_batch({"input_ids": (np.array([7, 8, 9], np.int32), np.array([2, 1]))})
     ...     ledger = writer.close()
-    ...     reader = CacheReader(ranges_of(store), "demo")
+    ...     reader = CacheReader(range_reader_of_store(store), "demo")
     ...     reader.rows, reader.count("input_ids"), reader.row("input_ids", 0).tolist()
     (2, 3, [7, 8])
     """
@@ -179,9 +179,9 @@ class CacheReader:
         for field in self.fields:
             self._data[field] = ArrayReader(read, f"{path}/{field}/data")
             self._offsets[field] = ArrayReader(read, f"{path}/{field}/offsets")
-            self._check(field)
+            self._check_field_count(field)
 
-    def _check(self, field: str) -> None:
+    def _check_field_count(self, field: str) -> None:
         """Compares the ledger's counts with the first and the last offset; Levanter does not."""
         (rows,) = self._offsets[field].read(0, 1).tolist()
         end = self._offsets[field].read(self.rows, self.rows + 1).tolist()[0] if self.rows else 0

@@ -131,7 +131,7 @@ def merged_ledger(parts: Mapping[str, CacheLedger], preprocessor: Mapping[str, A
         "layout": "sharded",
         "metadata": {"preprocessor_metadata": None if preprocessor is None else dict(preprocessor)},
     }
-    _check("the merged ledger", merged)
+    _check_ledger("the merged ledger", merged)
     return merged
 
 
@@ -169,17 +169,17 @@ def load_ledger(data: bytes, path: str) -> CacheLedger:
         "layout": stored.layout,
         "metadata": {"preprocessor_metadata": stored.metadata.preprocessor_metadata},
     }
-    _check(path, ledger)
+    _check_ledger(path, ledger)
     return ledger
 
 
-def _check(path: str, ledger: CacheLedger) -> None:
-    wrong = _contradiction(ledger)
+def _check_ledger(path: str, ledger: CacheLedger) -> None:
+    wrong = _first_contradiction(ledger)
     if wrong:
         raise DataError(f"{path}: {wrong}; write the cache again")
 
 
-def _contradiction(ledger: CacheLedger) -> str | None:
+def _first_contradiction(ledger: CacheLedger) -> str | None:
     """The first contradiction within the ledger, or None."""
     names, rows = ledger["finished_shards"], ledger["shard_rows"]
     if len(set(names)) != len(names) or set(names) - set(rows):
@@ -192,10 +192,10 @@ def _contradiction(ledger: CacheLedger) -> str | None:
         path = PurePosixPath(name)
         if path.is_absolute() or "://" in name or ".." in path.parts or str(path) != name or name == ".":
             return f"shard {name!r} is not a plain path relative to the ledger"
-    return _miscount(ledger)
+    return _wrong_row_count(ledger)
 
 
-def _miscount(ledger: CacheLedger) -> str | None:
+def _wrong_row_count(ledger: CacheLedger) -> str | None:
     by_shard, fields = ledger["field_counts_by_shard"], set(ledger["field_counts"])
     if set(by_shard) - set(ledger["finished_shards"]):
         return "field_counts_by_shard names an unknown shard"

@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import CacheLedger
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 
@@ -63,7 +63,7 @@ def open_checked(store: Store, folder: str) -> CacheReader:
     for name, sha256 in sums.items():
         if store.head(folder + name) is None:
             raise DataError(f"{folder}{name} is missing; write the cache again")
-        if sha256_of(store, folder + name) != sha256:
+        if hash_object(store, folder + name) != sha256:
             raise DataError(f"{folder}{name} does not have the sha256 that {CHECKSUMS} names; write the cache again")
-    read = ranges_of(store)
+    read = range_reader_of_store(store)
     return CacheReader(lambda path, start, end: read(path.lstrip("/"), start, end), folder.rstrip("/"))

@@ -15,7 +15,7 @@ LARGEST_BLOCK = 2**16 - 1
 """Sequences that a block of Levanter's may have."""
 
 
-def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
+def sequences_by_stream(weights: Mapping[str, float], block: int) -> dict[str, int]:
     """The number of sequences of each stream in a block; their sum is the block size.
 
     Rounding down makes 1 of 1.9999999999999998. So the weights must be those of the trainer's configuration: others
@@ -25,16 +25,16 @@ def sequences_of(weights: Mapping[str, float], block: int) -> dict[str, int]:
         weights: the weight of each stream, by its name: 0 or more, one of them above 0.
         block: size of a block in sequences.
 
-    >>> sequences_of({"web": 7, "code": 2, "math": 1}, 16)  # 11.2, 3.2 and 1.6, rounded down; web gets the rest
+    >>> sequences_by_stream({"web": 7, "code": 2, "math": 1}, 16)  # 11.2, 3.2 and 1.6, rounded down; web gets the rest
     {'web': 12, 'code': 3, 'math': 1}
     """
-    total = _sum(weights)
+    total = _sum_like_levanter(weights)
     counts = {name: int(weight / total * block) for name, weight in weights.items()}
     largest = max(counts, key=lambda name: counts[name])
     return counts | {largest: counts[largest] + block - sum(counts.values())}
 
 
-def _sum(weights: Mapping[str, float]) -> float:
+def _sum_like_levanter(weights: Mapping[str, float]) -> float:
     """The sum, as Levanter gets it: it needs Python 3.12, where `sum` makes no error by rounding in between."""
     return math.fsum(weights.values())
 
@@ -64,7 +64,7 @@ def coarse_streams(
     >>> coarse_streams({"web": 0.55, "code": 0.45}, 20, {})
     {}
     """
-    read, declared = (_shares(each, fill) for each in (sequences_of(weights, block), weights))
+    read, declared = (_token_shares(each, fill) for each in (sequences_by_stream(weights, block), weights))
     return {name: (read[name], declared[name]) for name in weights if abs(read[name] - declared[name]) > COARSE}
 
 
@@ -80,10 +80,10 @@ def fine_block(weights: Mapping[str, float], block: int, fill: Mapping[str, floa
     """
     import numpy as np  # noqa: PLC0415 - most commands need none
 
-    each = np.array(list(weights.values())) / _sum(weights)
+    each = np.array(list(weights.values())) / _sum_like_levanter(weights)
     tokens = np.array([fill.get(name, 1.0) for name in weights])
     declared = each * tokens / (each * tokens).sum()
-    for first in range(block + 1, LARGEST_BLOCK + 1, _AT_ONCE):  # as sequences_of(), for many sizes at once
+    for first in range(block + 1, LARGEST_BLOCK + 1, _AT_ONCE):  # as sequences_by_stream(), for many sizes at once
         sizes = np.arange(first, min(first + _AT_ONCE, LARGEST_BLOCK + 1))
         counts = np.floor(each * sizes[:, None])
         counts[np.arange(len(sizes)), counts.argmax(axis=1)] += sizes - counts.sum(axis=1)
@@ -94,7 +94,7 @@ def fine_block(weights: Mapping[str, float], block: int, fill: Mapping[str, floa
     return None
 
 
-def _shares(weights: Mapping[str, float], fill: Mapping[str, float]) -> dict[str, float]:
+def _token_shares(weights: Mapping[str, float], fill: Mapping[str, float]) -> dict[str, float]:
     """The share of the tokens that weights of sequences give each stream."""
     tokens = {name: weight * fill.get(name, 1.0) for name, weight in weights.items()}
     return {name: each / sum(tokens.values()) for name, each in tokens.items()}
@@ -119,11 +119,13 @@ def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     """
     if any(not 0 <= weight < float("inf") for weight in weights.values()) or not any(weights.values()):
         raise RecipeError(f"mix {name!r}: give weights of 0 or more, one of them above 0; they are {dict(weights)}")
-    lost = [key for key, count in sequences_of(weights, block).items() if weights[key] > 0 and not count]
+    lost = [key for key, count in sequences_by_stream(weights, block).items() if weights[key] > 0 and not count]
     if not lost:
         return
-    least = min(weight for weight in weights.values() if weight > 0) / _sum(weights)
-    enough = next((b for b in _sizes(least) if all(sequences_of(weights, b)[k] for k in lost)), None)
+    least = min(weight for weight in weights.values() if weight > 0) / _sum_like_levanter(weights)
+    enough = next(
+        (b for b in _candidate_block_sizes(least) if all(sequences_by_stream(weights, b)[k] for k in lost)), None
+    )
     mend = f"give the mix block={enough}, or larger weights" if enough else "give them larger weights"
     raise RecipeError(
         f"mix {name!r}: in a block of {block} sequences these streams get none: {', '.join(lost)}. A trainer would"
@@ -131,7 +133,7 @@ def check_weights(name: str, weights: Mapping[str, float], block: int) -> None:
     )
 
 
-def _sizes(least: float) -> range:
+def _candidate_block_sizes(least: float) -> range:
     """Block sizes that may be large enough for a stream with this fraction of the mix, smallest first."""
     first = int(1 / least)
     return range(first, min(first + 3, LARGEST_BLOCK + 1))

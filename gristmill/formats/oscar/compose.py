@@ -96,17 +96,18 @@ def line_of_document(
         label, prob = identified_language(metadata, identified)
         made = new_metadata(schema, label, prob, line_count(document.text))
         return Composed(
-            join_line(_encode(document.text), _encode(_headers(document, metadata)), _encode(made), {}), "new"
+            join_line(_encode(document.text), _encode(_synthetic_warc_headers(document, metadata)), _encode(made), {}),
+            "new",
         )
-    oscar, kept, headers, extra = _parts(metadata)
-    if _edited(document.text, oscar, kept):
+    oscar, kept, headers, extra = _split_oscar_metadata(metadata)
+    if _is_edited_text(document.text, oscar, kept):
         oscar = _with_nulls(oscar, document.text, identified)
         return Composed(join_line(_encode(document.text), _encode(headers), _encode(oscar), extra), "edited")
     line = join_line(_encode(document.text), _encode(headers), _encode(oscar), extra)
     if "whole" not in kept and "before" not in kept:
         return Composed(line, "original")
     own = _own_bytes(document.text, kept)
-    return Composed(own, "original") if own is not None and _same(own, line) else Composed(line, "edited")
+    return Composed(own, "original") if own is not None and _is_same_line(own, line) else Composed(line, "edited")
 
 
 DAMAGED: Final = "rows whose metadata of OSCAR are damaged"
@@ -154,7 +155,7 @@ def _own_bytes(text: str, kept: Mapping[str, Any]) -> bytes | None:
     return around[0] + _encode(text) + around[1]
 
 
-def _same(own: bytes, line: bytes) -> bool:
+def _is_same_line(own: bytes, line: bytes) -> bool:
     """Whether the bytes are one line that says the same as the line that is composed of the document."""
     if b"\n" in own:
         return False
@@ -184,7 +185,7 @@ def join_line(content: bytes, headers: bytes, metadata: bytes, extra: Mapping[st
     return b"".join(parts)
 
 
-def language_of(document: Document, identified: tuple[str, float] | None = None) -> str:
+def language_label_of_line(document: Document, identified: tuple[str, float] | None = None) -> str:
     """The language label that the document's line has: `compose` writes the same.
 
     Args:
@@ -194,15 +195,15 @@ def language_of(document: Document, identified: tuple[str, float] | None = None)
     Returns:
         The label as the line spells it; `und` if nothing says a language. It always has the form of a language tag.
 
-    >>> language_of(Document(id="d1", text="To be.", source="plays")), language_of(
+    >>> language_label_of_line(Document(id="d1", text="To be.", source="plays")), language_label_of_line(
     ...     Document(id="d2", text="Sein.", source="plays", metadata={"language": "de"}))
     ('und', 'de')
     """
     metadata = document.metadata if isinstance(document.metadata, dict) else {}
     if not _is_of_oscar(metadata):
         return identified_language(metadata, identified)[0]
-    oscar, kept, _, _ = _parts(metadata)
-    if identified is not None and has_tag_form(identified[0]) and _edited(document.text, oscar, kept):
+    oscar, kept, _, _ = _split_oscar_metadata(metadata)
+    if identified is not None and has_tag_form(identified[0]) and _is_edited_text(document.text, oscar, kept):
         return identified[0]
     return str(oscar["identification"]["label"])
 
@@ -223,12 +224,14 @@ def identified_language(metadata: Mapping[str, Any], identified: tuple[str, floa
     return label, 0.0 if label == UNDETERMINED else 1.0
 
 
-def _parts(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
+def _split_oscar_metadata(
+    metadata: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]:
     """What the reader of OSCAR wrote: the line's metadata, what was kept of its bytes, its headers, its other keys."""
     return metadata[OSCAR], metadata.get(KEPT, {}), metadata.get(HEADERS, {}), metadata.get(EXTRA, {})
 
 
-def _edited(text: str, oscar: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+def _is_edited_text(text: str, oscar: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
     """Whether the text was changed after it was read."""
     digest = kept.get("text_xxh3")
     if digest is not None:
@@ -247,7 +250,7 @@ def _with_nulls(oscar: Mapping[str, Any], text: str, identified: tuple[str, floa
     return changed
 
 
-def _headers(document: Document, metadata: Mapping[str, Any]) -> dict[str, str]:
+def _synthetic_warc_headers(document: Document, metadata: Mapping[str, Any]) -> dict[str, str]:
     """The `warc_headers` of a document that was not read from OSCAR."""
     headers = metadata.get(HEADERS)
     if isinstance(headers, dict) and all(isinstance(value, str) for value in headers.values()):

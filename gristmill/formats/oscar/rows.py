@@ -28,7 +28,7 @@ from gristmill.formats.oscar.schema import (
     check_line,
     check_schema,
     extra_keys,
-    labels_of,
+    language_labels_of_line,
     line_decoder,
     why_invalid,
 )
@@ -84,18 +84,18 @@ class OscarRows:
             decoded: Line = self._decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise why_invalid(line, error) from error
-        labels = labels_of(decoded)
+        labels = language_labels_of_line(decoded)
         check_line(decoded, labels - self._published)
-        remarks = () if labels <= self._published else self._unknown(labels)
+        remarks = () if labels <= self._published else self._unknown_label_counters(labels)
         encode = self._encode
         content, headers, metadata = encode(decoded.content), encode(decoded.warc_headers), encode(decoded.metadata)
         if join_line(content, headers, metadata, {}) != line:
             try:
-                return self._verbatim(line, decoded, remarks)
+                return self._verbatim_row(line, decoded, remarks)
             except RecursionError as error:
                 raise why_invalid(line, error) from error
         given = decoded.warc_headers
-        id_ = _id(given, line)
+        id_ = _document_id(given, line)
         date, url = given.get("warc-date"), given.get("warc-target-uri")
         parts = [b'{"id":', encode(id_), b',"text":', content, self._given]
         if date is not None:
@@ -108,12 +108,12 @@ class OscarRows:
         parts += [b',"oscar_line":{"text_xxh3":"', text_digest(decoded.content).encode(), b'"}}}']
         return OscarRow(id_, b"".join(parts), remarks)
 
-    def _unknown(self, labels: set[str]) -> tuple[str, ...]:
+    def _unknown_label_counters(self, labels: set[str]) -> tuple[str, ...]:
         """The counters of labels that are not published. Their form is checked elsewhere."""
         unknown = sorted({label.lower() for label in labels} - self._published)
         return tuple(f"unknown label {label}" for label in unknown)
 
-    def _verbatim(self, line: bytes, decoded: Line, remarks: tuple[str, ...]) -> OscarRow:
+    def _verbatim_row(self, line: bytes, decoded: Line, remarks: tuple[str, ...]) -> OscarRow:
         """The row of a valid line that is not as the release writes it: other keys, spaces, escapes, numbers."""
         try:
             value = decode_exact(line)
@@ -135,7 +135,7 @@ class OscarRows:
             metadata[EXTRA] = value
         metadata[KEPT] = {"text_xxh3": text_digest(text)}
         document = Document(
-            id=_id(decoded.warc_headers, line),
+            id=_document_id(decoded.warc_headers, line),
             text=text,
             source=self._source,
             added=UNSET if self._added is None else self._added,
@@ -143,12 +143,12 @@ class OscarRows:
             metadata=metadata,
         )
         if line_of_document(document).line != line:
-            metadata[KEPT] |= _around(line, self._encode(text))
+            metadata[KEPT] |= _bytes_around_content(line, self._encode(text))
             remarks += ("line kept verbatim",)
         return OscarRow(document.id, self._encode(document), remarks)
 
 
-def _id(headers: dict[str, str], line: bytes) -> str:
+def _document_id(headers: dict[str, str], line: bytes) -> str:
     """The id of a line's document."""
     id_ = headers.get("warc-record-id") or f"sha256:{hashlib.sha256(line).hexdigest()}"
     if "\x00" in id_:
@@ -156,7 +156,7 @@ def _id(headers: dict[str, str], line: bytes) -> str:
     return id_
 
 
-def _around(line: bytes, content: bytes) -> dict[str, str]:
+def _bytes_around_content(line: bytes, content: bytes) -> dict[str, str]:
     """The bytes of a line around its content; the whole line if the content is written in another way than ours."""
     start = line.find(content, line.find(b'"content"') + 9)
     if start < 0:

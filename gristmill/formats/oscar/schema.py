@@ -180,7 +180,7 @@ def check_line(line: Line, labels: set[str]) -> None:
 
     Args:
         line: the decoded line.
-        labels: labels of the line that may have another form; see labels_of().
+        labels: labels of the line that may have another form; see language_labels_of_line().
 
     Raises:
         LineError: "label is no language tag", or "lines and identifications differ in number".
@@ -200,7 +200,7 @@ def check_line(line: Line, labels: set[str]) -> None:
         )
 
 
-def labels_of(line: Line) -> set[str]:
+def language_labels_of_line(line: Line) -> set[str]:
     """The labels of a line: of the document and of its lines."""
     labels = {each.label for each in line.metadata.sentence_identifications if each is not None}
     labels.add(line.metadata.identification.label)

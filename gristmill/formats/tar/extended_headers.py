@@ -42,10 +42,10 @@ class Extended:
             offset: offset of the header in the tar.
         """
         if kind == b"L":
-            name = text_of(content.partition(b"\0")[0], tar, offset)
+            name = decode_tar_name(content.partition(b"\0")[0], tar, offset)
             self.name = self.name if self.name is not None else name
         elif kind != b"K":
-            self._add_records(_records(content, tar, offset), kind, tar, offset)
+            self._add_records(_parse_pax_records(content, tar, offset), kind, tar, offset)
 
     def _add_records(self, records: dict[bytes, bytes], kind: bytes, tar: str, offset: int) -> None:
         known = [key for key in records if key in {b"path", b"size"} or key.startswith(b"GNU.sparse.")]
@@ -55,7 +55,7 @@ class Extended:
             raise damaged_header_error(tar, offset, f"it gives all members the same {known[0].decode()}")
         self.sparse = self.sparse or any(key.startswith(b"GNU.sparse.") for key in known)
         if b"path" in records and self.name is None:
-            self.name = text_of(records[b"path"], tar, offset).rstrip("/")
+            self.name = decode_tar_name(records[b"path"], tar, offset).rstrip("/")
         if b"size" in records and self.size is None:
             if not records[b"size"].isdigit():
                 raise damaged_header_error(tar, offset, f"its size is {records[b'size']!r:.40}")
@@ -89,7 +89,7 @@ def pax_records(content: bytes, malformed: Callable[[int], DataError]) -> tuple[
     return records, start
 
 
-def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
+def _parse_pax_records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
     """The records of a PAX header. Only zeros that fill it up may follow them."""
     what = "a record of its extended header is malformed"
     records, start = pax_records(content, lambda at: damaged_header_error(tar, offset, f"{what}, at byte {at} of it"))
@@ -100,7 +100,7 @@ def _records(content: bytes, tar: str, offset: int) -> dict[bytes, bytes]:
     return records
 
 
-def text_of(raw: bytes, tar: str, offset: int) -> str:
+def decode_tar_name(raw: bytes, tar: str, offset: int) -> str:
     """A name as text.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.formats.tar.extended_headers import Extended, damaged_header_error, text_of
+from gristmill.formats.tar.extended_headers import Extended, damaged_header_error, decode_tar_name
 from gristmill.formats.tar.header_sums import check_header_sums
 from gristmill.formats.tar.keys import split_name
 from gristmill.formats.tar.tar_bytes import BLOCK, RangeReader, TarBytes
@@ -71,9 +71,9 @@ class TarHeaders:
         offset, window, ended = 0, _LARGEST, False
         while not ended:
             run = _Run(self._tar, offset, self._tar.read(offset, window))
-            offset = run.follow()
+            offset = run.follow_header_chain()
             ended = run.ended
-            members = run.members()
+            members = run.window_members()
             window = max(window // 2, _SMALLEST) if len(members.names) < _FEW else min(window * 2, _LARGEST)
             if members.names:
                 yield members
@@ -96,8 +96,8 @@ def file_at(read: RangeReader, size: int, name: str, span: tuple[int, int]) -> t
     place, content = span
     while place < content:
         run = _Run(tar, place, tar.read(place, min(content - place, _LARGEST)))
-        place = run.follow()
-        members = run.members()
+        place = run.follow_header_chain()
+        members = run.window_members()
         if content in members.offsets:
             number = members.offsets.index(content)
             return None if number in members.ignored else (members.names[number], members.sizes[number])
@@ -130,17 +130,17 @@ class _Run:
         self._checked = _NO_BLOCKS
         self.ended = False
 
-    def follow(self) -> int:
+    def follow_header_chain(self) -> int:
         """Follows the chain to the end of the window, and gives the offset of the next header."""
         try:
-            place = self._follow()
+            place = self._follow_in_window()
         except DataError:
             self._check_sums()  # a damaged header in front of this place is the cause
             raise
         self._check_sums()
         return place + self._base
 
-    def _follow(self) -> int:
+    def _follow_in_window(self) -> int:
         """Places are those in the window. The usual header is a regular file's of ustar or GNU, with a short name."""
         data, length, place = self._data, len(self._data), 0
         headers, members, starts, offsets, sizes = (
@@ -168,7 +168,7 @@ class _Run:
                 offsets.append(place)
                 place += (size + 511) & ~511
             else:
-                place = self._unusual(place)
+                place = self._take_unusual_member(place)
                 if self.ended:
                     break
         if place + self._base > self._tar.size:
@@ -180,11 +180,11 @@ class _Run:
     def _not_octal(self, place: int) -> DataError:
         return damaged_header_error(self._tar.name, place + self._base, "a number in it is not octal")
 
-    def _unusual(self, place: int) -> int:
+    def _take_unusual_member(self, place: int) -> int:
         """Takes a member with extended headers, or one that is no regular file; or comes to the end."""
         first, values = place, Extended()
         while True:
-            block = self._header(place)
+            block = self._read_noted_header(place)
             if block == _ZEROS:
                 if first != place:
                     raise damaged_header_error(
@@ -195,24 +195,24 @@ class _Run:
                 return place
             kind = block[_KIND : _KIND + 1]
             if kind not in _EXTENSIONS:
-                return self._member(block, place, values)
-            size = self._size(block, place)
+                return self._take_extended_member(block, place, values)
+            size = self._size_in_header(block, place)
             if size > _LONGEST_EXTENSION:
                 raise damaged_header_error(self._tar.name, place + self._base, f"an extended header of {size} bytes")
-            content = self._bytes(place + BLOCK, size, f"the extended header at byte {place + self._base}")
+            content = self._read_bytes(place + BLOCK, size, f"the extended header at byte {place + self._base}")
             values.add(kind, content, self._tar.name, place + self._base)
             if kind != b"g" and values.start is None:
                 values.start = place
             place += BLOCK + size + -size % BLOCK
 
-    def _member(self, block: bytes, place: int, values: Extended) -> int:
+    def _take_extended_member(self, block: bytes, place: int, values: Extended) -> int:
         """Takes a member with what its extended headers say, and gives the place behind its content."""
         kind = block[_KIND : _KIND + 1]
         name = values.name if values.name is not None else self._own_name(block, place)
         if kind == b"\0" and name.endswith("/"):
             kind = _FOLDER
         ignored = _WITHOUT_CONTENT.get(kind) or ("" if kind in _FILES else "unknown kind of member")
-        size = values.size if values.size is not None else self._size(block, place)
+        size = values.size if values.size is not None else self._size_in_header(block, place)
         content = place + BLOCK
         if kind == _SPARSE:
             content = self._behind_map(block, content)
@@ -237,17 +237,17 @@ class _Run:
         """The name in a member's own header."""
         name, prefix = (part.partition(b"\0")[0] for part in (block[:100], block[_PREFIX:500]))
         raw = prefix + b"/" + name if prefix and block[_KIND : _KIND + 1] != _SPARSE else name
-        return text_of(raw, self._tar.name, place + self._base)
+        return decode_tar_name(raw, self._tar.name, place + self._base)
 
     def _behind_map(self, block: bytes, place: int) -> int:
         """The place behind the further blocks of a sparse file's map."""
         more = block[_IS_EXTENDED]
         while more:
-            more = self._bytes(place, BLOCK, "the map of a sparse file")[_SPARSE_EXTENDED]
+            more = self._read_bytes(place, BLOCK, "the map of a sparse file")[_SPARSE_EXTENDED]
             place += BLOCK
         return place
 
-    def _size(self, block: bytes, place: int) -> int:
+    def _size_in_header(self, block: bytes, place: int) -> int:
         """The size in a header: octal digits with white space around them, or a number of base 256."""
         field = block[_SIZE : _SIZE + 12]
         if field[0] == 0x80:
@@ -260,11 +260,11 @@ class _Run:
         except ValueError:
             raise self._not_octal(place) from None
 
-    def _header(self, place: int) -> bytes:
+    def _read_noted_header(self, place: int) -> bytes:
         """A header, which is noted for the check of its sum."""
         if place + self._base >= self._tar.size:
             raise self._tar.without_end()
-        block = self._bytes(place, BLOCK, f"the header at byte {place + self._base}")
+        block = self._read_bytes(place, BLOCK, f"the header at byte {place + self._base}")
         if block == _ZEROS:
             return block
         if place + BLOCK <= len(self._data):
@@ -275,23 +275,23 @@ class _Run:
             )
         return block
 
-    def _bytes(self, place: int, length: int, inside: str) -> bytes:
+    def _read_bytes(self, place: int, length: int, inside: str) -> bytes:
         """Bytes of the window, or of the tar if the window ends before."""
         if place + length <= len(self._data):
             return self._data[place : place + length]
         return self._tar.bytes_at(place + self._base, length, inside)
 
-    def _blocks(self, places: list[int]) -> NDArray[np.uint8]:
+    def _header_blocks(self, places: list[int]) -> NDArray[np.uint8]:
         """The headers at these places of the window, n x 512."""
         whole = np.frombuffer(self._data, dtype=np.uint8, count=len(self._data) // BLOCK * BLOCK)
         return whole.reshape(-1, BLOCK)[np.array(places, dtype=np.int64) // BLOCK]
 
     def _check_sums(self) -> None:
         if self._headers:
-            self._checked = self._blocks(self._headers)
+            self._checked = self._header_blocks(self._headers)
             check_header_sums(self._tar.name, self._checked, [place + self._base for place in self._headers])
 
-    def members(self) -> TarMembers:
+    def window_members(self) -> TarMembers:
         """The members of this window."""
         return TarMembers(
             starts=[place + self._base for place in self._starts],
@@ -306,7 +306,7 @@ class _Run:
         usual = [place for number, place in enumerate(self._members) if number not in self._names]
         if not usual:
             return [self._names[number] for number in range(len(self._members))]
-        blocks = self._checked if len(usual) == len(self._headers) else self._blocks(usual)
+        blocks = self._checked if len(usual) == len(self._headers) else self._header_blocks(usual)
         fields = np.ascontiguousarray(blocks[:, :100])
         raw: list[bytes] = fields.view("S100").ravel().tolist()
         try:
@@ -315,7 +315,7 @@ class _Run:
             names = []
         if len(names) != len(raw):  # a name with bytes behind its end, or one that is not UTF-8
             names = [
-                text_of(name.partition(b"\0")[0], self._tar.name, place + self._base)
+                decode_tar_name(name.partition(b"\0")[0], self._tar.name, place + self._base)
                 for name, place in zip(raw, usual, strict=True)
             ]
         if len(usual) == len(self._members):

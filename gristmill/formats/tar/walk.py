@@ -93,22 +93,22 @@ class TarWalk:
     def __iter__(self) -> Iterator[Samples]:
         held: _Parts | None = None
         for members in self._headers:
-            parts = self._parts_of(members)
+            parts = self._sample_parts(members)
             if not parts.keys:
                 continue
             held = held.followed_by(parts) if held else parts
             last = _first_of_last(held.keys)
             if last:
-                yield self._samples(held.cut(0, last), int(held.starts[last]))
+                yield self._whole_samples(held.cut(0, last), int(held.starts[last]))
                 held = held.cut(last)
         self.end = self._headers.end
         if held:
-            yield self._samples(held, self.end)
+            yield self._whole_samples(held, self.end)
 
-    def _parts_of(self, members: TarMembers) -> _Parts:
+    def _sample_parts(self, members: TarMembers) -> _Parts:
         """The members that are parts of samples; the others are counted."""
         columns = [np.array(column, dtype=np.int64) for column in (members.starts, members.offsets, members.sizes)]
-        pairs = _pairs(members.names)
+        pairs = _key_part_pairs(members.names)
         if members.ignored or None in pairs:
             for number, pair in enumerate(pairs):
                 reason = members.ignored.get(number) or ("" if pair else "no key in its name")
@@ -121,7 +121,7 @@ class TarWalk:
         keys, names = ([*column] for column in zip(*found, strict=True)) if found else ([], [])
         return _Parts(keys, names, *columns)
 
-    def _samples(self, parts: _Parts, end: int) -> Samples:
+    def _whole_samples(self, parts: _Parts, end: int) -> Samples:
         """Whole samples, of which the last ends at `end`."""
         fresh = [True, *(key != before for key, before in zip(parts.keys[1:], parts.keys, strict=False))]
         first = self.samples
@@ -139,7 +139,7 @@ class TarWalk:
         )
 
 
-def _pairs(names: list[str]) -> list[tuple[str, str] | None]:
+def _key_part_pairs(names: list[str]) -> list[tuple[str, str] | None]:
     """The key and the part of each name, as `split_name` gives them."""
     text = "\n".join(names)
     if not text.startswith("__") and "\n__" not in text and text.count("\n") == len(names) - 1:

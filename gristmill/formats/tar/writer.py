@@ -22,7 +22,7 @@ _ENDS = bytes(2 * BLOCK)
 _PADDING: Final = [bytes(-size % BLOCK) for size in range(BLOCK)]
 
 
-def _template(kind: bytes) -> tuple[bytes, bytes, bytes, int]:
+def _header_template(kind: bytes) -> tuple[bytes, bytes, bytes, int]:
     """The parts of a header around name, size and sum, and the sum of their bytes with spaces for the sum."""
     before = b"0000644\0" + b"0000000\0" * 2
     between = b"\0" + b"00000000000\0"
@@ -30,7 +30,7 @@ def _template(kind: bytes) -> tuple[bytes, bytes, bytes, int]:
     return before, between, after, sum(before) + sum(between) + sum(after) + 8 * ord(" ")
 
 
-_FILE, _EXTENDED = _template(b"0"), _template(b"x")
+_FILE, _EXTENDED = _header_template(b"0"), _header_template(b"x")
 
 
 class TarWriter:
@@ -80,7 +80,7 @@ class TarWriter:
             if split_name(name) != (key, part):
                 raise DataError(f"{name!r:.200} does not give the sample key {key!r:.100} and the part {part!r:.100}")
             size = len(content)
-            header = _headers(name, size)
+            header = _headers_of_file(name, size)
             offset += len(header)
             rows.append((self.samples, part, offset, size))
             padding = _PADDING[size % BLOCK]
@@ -118,33 +118,33 @@ class TarWriter:
         return taken
 
 
-def _headers(name: str, size: int) -> bytes:
+def _headers_of_file(name: str, size: int) -> bytes:
     """The header of a file, with a PAX header before it if one is needed."""
     if len(name) <= _LONGEST_NAME and name.isascii() and size < _LARGEST_SIZE:
-        return _header(name.encode(), size, _FILE)
+        return _fill_header(name.encode(), size, _FILE)
     raw = name.encode()
     records = b""
     if len(raw) > _LONGEST_NAME or not name.isascii():
-        records += _record(b"path", raw)
+        records += _pax_record(b"path", raw)
     if size >= _LARGEST_SIZE:
-        records += _record(b"size", str(size).encode())
+        records += _pax_record(b"size", str(size).encode())
     short = name.encode("ascii", "replace")[:_LONGEST_NAME]
     content = records + _PADDING[len(records) % BLOCK]
     return (
-        _header(b"PaxHeaders/extended", len(records), _EXTENDED)
+        _fill_header(b"PaxHeaders/extended", len(records), _EXTENDED)
         + content
-        + _header(short, size if size < _LARGEST_SIZE else 0, _FILE)
+        + _fill_header(short, size if size < _LARGEST_SIZE else 0, _FILE)
     )
 
 
-def _header(name: bytes, size: int, template: tuple[bytes, bytes, bytes, int]) -> bytes:
+def _fill_header(name: bytes, size: int, template: tuple[bytes, bytes, bytes, int]) -> bytes:
     before, between, after, total = template
     digits = b"%011o" % size
     total += sum(name) + sum(digits)
     return b"".join((name.ljust(_LONGEST_NAME, b"\0"), before, digits, between, b"%06o\0 " % total, after))
 
 
-def _record(key: bytes, value: bytes) -> bytes:
+def _pax_record(key: bytes, value: bytes) -> bytes:
     """A PAX record; its length counts its own digits."""
     rest = len(key) + len(value) + 3
     length = rest + len(str(rest))

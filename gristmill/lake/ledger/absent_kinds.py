@@ -12,7 +12,7 @@ from gristmill.lake.ledger.walk import folders_like
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
-_TOPS = frozenset({*(kind.top for kind in KINDS), "releases/", "withdrawn/"})
+_TOPS = frozenset({*(kind.top_folder for kind in KINDS), "releases/", "withdrawn/"})
 
 
 def absent_kinds(store: Store) -> Iterator[tuple[str, str]]:
@@ -30,7 +30,7 @@ def absent_kinds(store: Store) -> Iterator[tuple[str, str]]:
     for top in store.folders(""):
         ledger = None if top in _TOPS else _a_ledger(store, top)
         if ledger is not None:
-            yield top, f"made by {_package(store, ledger)}, which is not installed"
+            yield top, f"made by {_package_of_ledger(store, ledger)}, which is not installed"
 
 
 def _a_ledger(store: Store, top: str) -> str | None:
@@ -47,7 +47,7 @@ def _a_ledger(store: Store, top: str) -> str | None:
     return None
 
 
-def _package(store: Store, ledger: str) -> str:
+def _package_of_ledger(store: Store, ledger: str) -> str:
     note = store.read_tagged(f"{ledger.removesuffix('.json')}.run.json")
     try:
         about = msgspec.json.decode(note[0], type=RunNote).about if note else {}

@@ -17,7 +17,7 @@ from gristmill.lake.identity import PairDigest
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import RowFeed, read_rows
 from gristmill.lake.rows.row_blocks import BLOCK
-from gristmill.lake.rows.shard_file import WHOLE, member_of, member_rows, read_blocks, rows_of
+from gristmill.lake.rows.shard_file import WHOLE, find_gzip_member, member_rows, read_blocks, split_rows
 from gristmill.lake.store.adopted import AdoptedFiles, Root
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -84,7 +84,7 @@ class ShardFile:
         """
         return read_rows(self.store, self.path, self.shard.sha256 if verified else None, row_type)
 
-    def feed(self, *, verified: bool = True) -> RowFeed:
+    def open_row_feed(self, *, verified: bool = True) -> RowFeed:
         """The rows, to be taken in steps of any size.
 
         Args:
@@ -117,7 +117,7 @@ class ShardFile:
         Args:
             row: number of the row in the shard.
         """
-        start, end, _ = member_of(self.shard.members, self.shard.bytes, row)
+        start, end, _ = find_gzip_member(self.shard.members, self.shard.bytes, row)
         return self.path.endswith(".gz") and (end - start <= WHOLE or len(self.shard.members) > 1)
 
     def rows_around(self, row: int) -> tuple[int, list[bytes]]:
@@ -134,10 +134,10 @@ class ShardFile:
         """
         if self.has_small_members(row):
             members, size = self.shard.members, self.shard.bytes
-            return member_of(members, size, row)[2], member_rows(self.store, self.path, members, size, row)
+            return find_gzip_member(members, size, row)[2], member_rows(self.store, self.path, members, size, row)
         first = 0
         for block in self.blocks(verified=False):
-            rows = rows_of(block)
+            rows = split_rows(block)
             if row < first + len(rows):
                 return first, rows
             first += len(rows)

@@ -29,7 +29,7 @@ def check_beside(store: Store, place: Place, recipe: Recipe, inputs: Collection[
     """
     finished = [each for each in list_ledgers(store, ledger_folder(place.asset)) if each.asset == place.asset]
     for other in dict.fromkeys((*finished[:1], *finished[-1:])):
-        head = _head(store, other)
+        head = _head_unless_damaged(store, other)
         if head is None or not shares_source(head, inputs):
             continue
         try:
@@ -42,7 +42,7 @@ def check_beside(store: Store, place: Place, recipe: Recipe, inputs: Collection[
             ) from error
 
 
-def _head(store: Store, place: Place) -> Ledger | None:
+def _head_unless_damaged(store: Store, place: Place) -> Ledger | None:
     """The head of another snapshot; None if it is damaged, which is told of that snapshot alone."""
     with suppress(DataError):
         return read_head(store, place)

@@ -62,7 +62,7 @@ class Code(msgspec.Struct, frozen=True):
         reader: the class of the converter, if it is one with options, such as `TextFiles`; else empty.
         former: the digests that earlier versions record of the same code, the newest first.
         wider: whether statements count in the digest that did not count in the former ones.
-        parts: the codes that are compared one by one, if it is the code of several recipes. See all_of().
+        parts: the codes that are compared one by one, if it is the code of several recipes. See join_codes().
     """
 
     digest: str = ""
@@ -83,7 +83,7 @@ class Code(msgspec.Struct, frozen=True):
         """
         return bool(self.digest and codes and not self.is_recorded(codes))
 
-    def _is(self, digest: str) -> bool:
+    def _has_digest(self, digest: str) -> bool:
         return any(own and same_code(own, digest) for own in (self.digest, *self.former))
 
     def is_recorded(self, codes: Mapping[str, str]) -> bool:
@@ -92,7 +92,7 @@ class Code(msgspec.Struct, frozen=True):
         Args:
             codes: codes that the partition's note records, as their digests, each with its reason.
         """
-        if any(map(self._is, codes)):
+        if any(map(self._has_digest, codes)):
             return True
         return bool(self.parts) and all(part.is_recorded(of_part) for part, of_part in self._by_part(codes))
 
@@ -139,7 +139,7 @@ class Code(msgspec.Struct, frozen=True):
         >>> Code("b").may_keep_shard("a", {"a": ""}), Code("b", reason="renamed").may_keep_shard("a", {"a": ""})
         (False, True)
         """
-        if not self.digest or not digest or self._is(digest):
+        if not self.digest or not digest or self._has_digest(digest):
             return True
         if self.has_other_options({digest: ""}):
             return False
@@ -151,7 +151,7 @@ class Code(msgspec.Struct, frozen=True):
             )
         return digest in codes and (self.is_recorded(codes) or bool(self.reason))
 
-    def recorded(self, codes: Mapping[str, str]) -> Codes:
+    def codes_to_record(self, codes: Mapping[str, str]) -> Codes:
         """The codes that the next note records.
 
         Args:
@@ -164,14 +164,14 @@ class Code(msgspec.Struct, frozen=True):
         """
         if not self.digest:
             return dict(codes)
-        if any(map(self._is, codes)):
-            return {self.digest if self._is(each) else each: why for each, why in codes.items()}
+        if any(map(self._has_digest, codes)):
+            return {self.digest if self._has_digest(each) else each: why for each, why in codes.items()}
         changes = self.changed_codes(codes)
         agreed = codes and all(code.reason for code, _ in changes) and not self.has_other_options(codes)
         return {**codes, self.digest: _LINE.join(code.reason for code, _ in changes)} if agreed else {self.digest: ""}
 
 
-def all_of(codes: Mapping[str, Code]) -> Code:
+def join_codes(codes: Mapping[str, Code]) -> Code:
     """The code of several recipes as one, each part of which is compared by itself: the reason of one excuses no other.
 
     It is unknown without recipes, or if the code of one is unknown.
@@ -179,7 +179,7 @@ def all_of(codes: Mapping[str, Code]) -> Code:
     Args:
         codes: the code of each recipe, by its name.
 
-    >>> both = all_of({"aa-1": Code("a2", reason="renamed"), "bb-1": Code("b")})
+    >>> both = join_codes({"aa-1": Code("a2", reason="renamed"), "bb-1": Code("b")})
     >>> both.digest, both.may_keep_shard("a1+b", {"a1+b": ""}), both.may_keep_shard("a1+b1", {"a1+b1": ""})
     ('a2+b', True, False)
     """

@@ -5,7 +5,7 @@ from gristmill.lake.address import Place
 
 def columns_folder(place: Place) -> str:
     """The folder of the columns of all shards, with its closing slash."""
-    return f"{place.stem}.columns/"
+    return f"{place.ledger_stem}.columns/"
 
 
 def columns_path(place: Place, shard: str) -> str:
@@ -15,4 +15,4 @@ def columns_path(place: Place, shard: str) -> str:
 
 def examples_path(place: Place) -> str:
     """The path of the examples: excerpts of documents that people are shown."""
-    return f"{place.stem}.examples.json"
+    return f"{place.ledger_stem}.examples.json"

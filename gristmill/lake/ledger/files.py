@@ -13,14 +13,14 @@ import msgspec
 
 from gristmill.errors import DataError, OtherMaking, StoreError, shorten
 from gristmill.lake.address import Place, place_of_ledger
-from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.ledger.renamed import current_head, current_shard
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
 from gristmill.lake.ledger.walk import ledger_folders
-from gristmill.lake.rows.shard_file import gzip_bytes, rows_of, unpacked_whole
+from gristmill.lake.rows.shard_file import gzip_bytes, split_rows, unpacked_whole
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded_error
 from gristmill.lake.store.protocol import Store
 
@@ -35,7 +35,7 @@ def as_json(value: Any) -> bytes:
     return _encoder.encode(value)
 
 
-def fingerprint_of(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
+def partition_fingerprint(place: Place, recipe: Recipe, inputs: Iterable[Upstream], shards: Iterable[Shard]) -> str:
     """The SHA-256 of the partition's content and origin. Compressed bytes, paths and times are not part of it."""
     return digest_of(
         {
@@ -74,16 +74,16 @@ def compose_ledger(
         schema=SCHEMA,
         asset=place.asset,
         snapshot=place.snapshot,
-        fingerprint=fingerprint_of(place, recipe, inputs, shards),
+        fingerprint=partition_fingerprint(place, recipe, inputs, shards),
         recipe=recipe,
         inputs=inputs,
-        totals=totals_of(shards),
+        totals=table_totals(shards),
         dropped=sum_counts(s.dropped for s in shards),
         table=TableDigest(shards=len(shards), sha256=hashlib.sha256(lines).hexdigest()),
     )
 
 
-def totals_of(shards: Sequence[Shard]) -> dict[str, int]:
+def table_totals(shards: Sequence[Shard]) -> dict[str, int]:
     """The sums over the rows of a table, as the head has them."""
     totals = {
         "shards": len(shards),
@@ -197,7 +197,7 @@ def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None
         return None
     lines = table_lines(store, place)
     if hashlib.sha256(lines).hexdigest() != head.table.sha256:
-        raise _mismatch(store, place, head)
+        raise _table_mismatch_error(store, place, head)
     return head, parse_table([lines] if lines else [], place.table)
 
 
@@ -205,9 +205,9 @@ TORN = "one of them was torn or changed by hand; restore it, or run its asset ag
 """Why a head and a table do not belong together although no run is at work, and the mend."""
 
 
-def _mismatch(store: Store, place: Place, head: Ledger) -> DataError | StoreError:
+def _table_mismatch_error(store: Store, place: Place, head: Ledger) -> DataError | StoreError:
     """The error for a table that is not the one that the head names. A run at work changes both, one after another."""
-    if store.head(place.claim) is None and read_head(store, place) == head:
+    if store.head(place.claim_path) is None and read_head(store, place) == head:
         return DataError(f"{place.table}: not the table that the ledger names: {TORN}")
     return StoreError(f"{place.table}: not the table that the ledger names: partition being rebuilt; try again")
 
@@ -233,7 +233,7 @@ def written_apart(old: Recipe, new: Recipe) -> list[str]:
     ['rate']
     """
     names = sorted(set(old.parameters) | set(new.parameters))
-    apart = [n for n in names if _differ(old.parameters.get(n, ABSENT), new.parameters.get(n, ABSENT))]
+    apart = [n for n in names if _differ_as_json(old.parameters.get(n, ABSENT), new.parameters.get(n, ABSENT))]
     return changed_fields(old, new) or apart
 
 
@@ -248,7 +248,7 @@ class _Absent:
 ABSENT = _Absent()
 
 
-def _differ(old: object, new: object) -> bool:
+def _differ_as_json(old: object, new: object) -> bool:
     """Whether JSON writes two values in different ways."""
     return (old is not new) if ABSENT in (old, new) else digest_of(old) != digest_of(new)
 
@@ -266,7 +266,7 @@ def told_change(name: str, old: object, new: object) -> str:
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
         pairs = {key: (old.get(key, ABSENT), new.get(key, ABSENT)) for key in sorted(old.keys() | new.keys())}
-        keys = [key for key, pair in pairs.items() if _differ(*pair)]
+        keys = [key for key, pair in pairs.items() if _differ_as_json(*pair)]
         told = [told_change(f"{name}.{key}", *pairs[key]) for key in keys[:MOST]]
         return "; ".join([*told, f"and {len(keys) - MOST} more of {name}"] if len(keys) > MOST else told)
     was, is_ = shown_apart(repr(old), repr(new))
@@ -359,7 +359,7 @@ def other_versions(head: Ledger, inputs: Iterable[Upstream]) -> str:
         head: the head of its ledger.
         inputs: partitions that it would be made from; their fingerprints do not count.
     """
-    before, now = _versions_of(head.inputs), _versions_of(inputs)
+    before, now = _document_versions_by_source(head.inputs), _document_versions_by_source(inputs)
     shared = before.keys() & now.keys()
     if all(before[source] == now[source] for source in shared) and (shared or not (before and now)):
         return ""
@@ -374,16 +374,16 @@ def shares_source(head: Ledger, inputs: Iterable[Upstream]) -> bool:
         head: the head of its ledger.
         inputs: partitions that the other is made from.
     """
-    before, now = _versions_of(head.inputs), _versions_of(inputs)
+    before, now = _document_versions_by_source(head.inputs), _document_versions_by_source(inputs)
     return bool(before.keys() & now.keys()) or not (before or now)
 
 
-def _versions_of(inputs: Iterable[Upstream]) -> dict[str, set[str]]:
+def _document_versions_by_source(inputs: Iterable[Upstream]) -> dict[str, set[str]]:
     """The addresses of documents among inputs, by their source."""
     found: dict[str, set[str]] = {}
     for each in inputs:
         if kind_of(each.asset) is DOCUMENTS:
-            found.setdefault(names_of(each.asset)["source"], set()).add(each.asset)
+            found.setdefault(names_in_asset_address(each.asset)["source"], set()).add(each.asset)
     return found
 
 
@@ -412,4 +412,4 @@ def list_ledgers(store: Store, prefix: str = "") -> list[Place]:
 
 def unpack_rows(data: bytes) -> list[bytes]:
     """The lines of a small object of JSON lines."""
-    return rows_of(data if data.endswith(b"\n") else data + b"\n") if data else []
+    return split_rows(data if data.endswith(b"\n") else data + b"\n") if data else []

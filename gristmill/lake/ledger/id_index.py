@@ -26,18 +26,18 @@ _FEW = 64
 """The smallest number of hashes that are read on each side of the estimated position."""
 
 
-def hash_of(pair: Pair) -> bytes:
+def hash_pair(pair: Pair) -> bytes:
     """The hash of a (source, id) pair, as an index contains it: XXH3-128, 16 bytes, big-endian."""
     return xxhash.xxh3_128_digest(canonical_bytes(pair))
 
 
-def place_of(read: ReadRange, rows: int, digest: bytes) -> int | None:
+def find_hash_position(read: ReadRange, rows: int, digest: bytes) -> int | None:
     """The position of a hash among the sorted hashes, or None if the index does not contain it.
 
     Args:
         read: function that reads a byte range of the index.
         rows: number of hashes.
-        digest: the 16 bytes of the hash, from `hash_of`.
+        digest: the 16 bytes of the hash, from `hash_pair`.
     """
     guess = int.from_bytes(digest, "big") * rows >> (8 * HASH_BYTES)
     reach = _SPREAD * isqrt(rows) + _FEW
@@ -64,9 +64,11 @@ class IdIndex:
         self.path = partition.index(shard.name)
         self._size: int | None = None
 
-    def place_of(self, digest: bytes) -> int | None:
+    def find_position(self, digest: bytes) -> int | None:
         """The position of a hash among the sorted hashes, or None."""
-        return place_of(lambda start, end: self._store.read_range(self.path, start, end), self._shard.rows, digest)
+        return find_hash_position(
+            lambda start, end: self._store.read_range(self.path, start, end), self._shard.rows, digest
+        )
 
     def row_at(self, place: int) -> int | None:
         """The number of the row whose hash is at a position; None if the index has only hashes.
@@ -75,19 +77,19 @@ class IdIndex:
             DataError: the index is missing, or its section of row numbers is incomplete.
         """
         rows = self._shard.rows
-        if self._length() == rows * HASH_BYTES:
+        if self._index_length() == rows * HASH_BYTES:
             return None
         start = rows * HASH_BYTES + place * ROW_BYTES
-        if self._length() < rows * (HASH_BYTES + ROW_BYTES):
+        if self._index_length() < rows * (HASH_BYTES + ROW_BYTES):
             raise DataError(f"{self.path}: does not have a number for each of {rows} rows; make its shard again")
         return int.from_bytes(self._store.read_range(self.path, start, start + ROW_BYTES), "big")
 
     def raw_spans(self) -> bytes:
         """The raw spans of the rows, compressed; empty if the index has none."""
         start = self._shard.rows * (HASH_BYTES + ROW_BYTES)
-        return self._store.read_range(self.path, start, self._length()) if self._length() > start else b""
+        return self._store.read_range(self.path, start, self._index_length()) if self._index_length() > start else b""
 
-    def _length(self) -> int:
+    def _index_length(self) -> int:
         if self._size is None:
             entry = self._store.head(self.path)
             if entry is None:

@@ -68,15 +68,15 @@ class _Cursor:
         self._next = 0
         self._highs: Highs = np.empty(0, dtype=np.uint64)
 
-    def below(self, limit: int | None) -> Highs:
+    def take_hashes_below(self, limit: int | None) -> Highs:
         """Takes the next hashes whose upper half is less than a limit (None: all that are left)."""
         while self._next < self._shard.rows and (limit is None or not len(self._highs) or int(self._highs[-1]) < limit):
-            self._more()
+            self._read_more_hashes()
         cut = len(self._highs) if limit is None else int(np.searchsorted(self._highs, np.uint64(limit)))
         taken, self._highs = self._highs[:cut], self._highs[cut:]
         return taken
 
-    def _more(self) -> None:
+    def _read_more_hashes(self) -> None:
         end = min(self._next + self._step, self._shard.rows)
         more = load_whole(self._read, self._shard, self._next, end)[:, 0]
         self._highs = np.concatenate([self._highs, more])
@@ -122,7 +122,7 @@ def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKE
     """
     if sum(shard.rows for shard in shards) <= bucket:
         whole = [hashes[:, 0] for _, hashes in load_indexes(read, shards)]
-        return _twice(np.concatenate(whole)) if whole else np.empty(0, dtype=np.uint64)
+        return _repeated_values(np.concatenate(whole)) if whole else np.empty(0, dtype=np.uint64)
     buckets = 1
     while sum(shard.rows for shard in shards) > buckets * bucket:
         buckets *= 2
@@ -131,12 +131,12 @@ def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKE
     with thread_pool(AT_ONCE) as pool:
         for number in range(1, buckets + 1 if cursors else 0):
             limit = number * (2**64 // buckets) if number < buckets else None
-            highs = np.concatenate(list(pool.map(lambda cursor: cursor.below(limit), cursors)))  # noqa: B023 - the list is complete before the limit changes
-            repeated.append(_twice(highs))
+            highs = np.concatenate(list(pool.map(lambda cursor: cursor.take_hashes_below(limit), cursors)))  # noqa: B023 - the list is complete before the limit changes
+            repeated.append(_repeated_values(highs))
     return np.concatenate(repeated)
 
 
-def _twice(highs: Highs) -> Highs:
+def _repeated_values(highs: Highs) -> Highs:
     """The values that occur more than once, without duplicates."""
     highs.sort()
     return np.unique(highs[1:][highs[1:] == highs[:-1]])

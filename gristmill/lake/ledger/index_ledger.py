@@ -20,7 +20,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 
@@ -149,7 +149,11 @@ def changed_files(
     """
     for path, recorded in sorted(ledger.files.items()):
         if path in large or not path.endswith(TEXTS):
-            what = _resized(store, path, large[path]) if path in large else _changed(store, path, recorded)
+            what = (
+                _changed_size_message(store, path, large[path])
+                if path in large
+                else _changed_file_message(store, path, recorded)
+            )
             if what:
                 yield path, what
             continue
@@ -166,7 +170,7 @@ def changed_files(
             yield path, f"its content is not that in the ledger of its index, or it names another lake than {store.url}"
 
 
-def _resized(store: Store, path: str, size: int | None) -> str:
+def _changed_size_message(store: Store, path: str, size: int | None) -> str:
     """What is wrong with a large file, whose bytes are not read; empty if nothing is."""
     entry = store.head(path)
     if entry is None:
@@ -174,11 +178,11 @@ def _resized(store: Store, path: str, size: int | None) -> str:
     return "" if size in {None, entry.size} else f"its size is {entry.size}, not {size}"
 
 
-def _changed(store: Store, path: str, recorded: str) -> str:
+def _changed_file_message(store: Store, path: str, recorded: str) -> str:
     """What is wrong with a file; empty if nothing is."""
     if store.head(path) is None:
         return _LOST
-    return "" if sha256_of(store, path) == recorded else "its sha256 is not the one in the ledger of its index"
+    return "" if hash_object(store, path) == recorded else "its sha256 is not the one in the ledger of its index"
 
 
 def why_unlike(
@@ -248,7 +252,7 @@ class IndexWriter:
         self._files: dict[str, str] = {}
         self._etags: dict[str, str | None] = {}
 
-    def fence(self) -> AbstractContextManager[None]:
+    def fence_writes(self) -> AbstractContextManager[None]:
         """A block in which nothing is written once another run has written the ledger: Conflict is raised instead."""
         return fence_writes(self._check_unwritten)
 
@@ -264,7 +268,7 @@ class IndexWriter:
             refuse_newer(tagged[0], path)
         etag = tagged[1] if tagged else None
         if tagged is None or tagged[0] != data:
-            with self.fence():
+            with self.fence_writes():
                 etag = self._store.put(path, data).etag
         self._files[path], self._etags[path] = content_digest(data, path, self._store.url), etag
 

@@ -132,7 +132,7 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
         return at if isinstance(at, str) else ""
 
     @property
-    def held(self) -> str:
+    def held_out_bitmap(self) -> str:
         """The bitmap of the rows that a mix holds out by a key (see gristmill.lake.rows.bitmap); empty without one."""
         held = self.extra.get("held", "")
         return held if isinstance(held, str) else ""
@@ -144,7 +144,7 @@ class Shard(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, rename={"
 
         It is `content` of all other shards.
         """
-        return digest_of([self.content, self.held]) if self.held else self.content
+        return digest_of([self.content, self.held_out_bitmap]) if self.held_out_bitmap else self.content
 
     @property
     def objects(self) -> dict[str, tuple[str, int]] | None:

@@ -5,14 +5,14 @@ from gristmill.lake.address import Place
 from gristmill.lake.store.protocol import check_path
 
 
-def is_in_folders_of(place: Place, path: str) -> bool:
+def is_in_partition_folders(place: Place, path: str) -> bool:
     """Whether an object lies in the folders of a partition: its shards, parts, id indexes and refused rows.
 
     >>> from gristmill.lake.address import place
     >>> pages = place("sources/pages/v0/documents", "2024")
-    >>> is_in_folders_of(pages, "sources/pages/v0/documents/2024/a.jsonl.gz")
+    >>> is_in_partition_folders(pages, "sources/pages/v0/documents/2024/a.jsonl.gz")
     True
-    >>> is_in_folders_of(pages, "sources/pages/v0/documents/2024/../../raw/2024/a.jsonl.gz")
+    >>> is_in_partition_folders(pages, "sources/pages/v0/documents/2024/../../raw/2024/a.jsonl.gz")
     False
     """
     try:

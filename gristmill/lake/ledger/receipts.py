@@ -86,7 +86,7 @@ class RunNote(msgspec.Struct, frozen=True):
     checks: tuple[str, ...] = ()
 
 
-def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
+def objects_of_row(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
     """The path, sha256 and size in bytes (or None) of each object that a row of the table names.
 
     Adopted files are not among them: the lake neither makes nor removes them.
@@ -100,7 +100,7 @@ def objects_of(row: Shard, place: Place) -> list[tuple[str, str, int | None]]:
     if row.index:
         objects.append((place.index(row.name), row.index, None))
     if row.quarantine:
-        objects.append((place.quarantine(row.name), row.quarantine.sha256, row.quarantine.bytes))
+        objects.append((place.quarantine_path(row.name), row.quarantine.sha256, row.quarantine.bytes))
     return objects
 
 
@@ -117,7 +117,7 @@ def leave_receipt(store: Store, place: Place, run: str, receipt: Receipt) -> Rec
         The receipt as it was written: that of this run.
     """
     own = msgspec.structs.replace(receipt, run=run)
-    store.put(place.receipt(receipt.row.name), as_json(own))
+    store.put(place.receipt_path(receipt.row.name), as_json(own))
     return own
 
 
@@ -138,13 +138,13 @@ def read_receipt(store: Store, place: Place, name: str, run: str) -> Receipt | N
     Raises:
         StoreError: it cannot be decoded.
     """
-    stored = store.read_tagged(place.receipt(name))
+    stored = store.read_tagged(place.receipt_path(name))
     if stored is None:
         return None
     try:
         receipt = msgspec.json.decode(stored[0], type=Receipt)
     except NOT_DECODED as error:
-        raise StoreError(f"{place.receipt(name)}: not a receipt ({error}); run again") from error
+        raise StoreError(f"{place.receipt_path(name)}: not a receipt ({error}); run again") from error
     return receipt if receipt.run == run else None
 
 
@@ -156,8 +156,8 @@ def read_receipts(store: Store, place: Place, beside: Iterable[Entry] | None = N
         place: the partition.
         beside: the objects of its `.receipts/`, if the caller has listed them.
     """
-    for entry in store.list(place.receipts) if beside is None else beside:
-        if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts).startswith("."):
+    for entry in store.list(place.receipts_folder) if beside is None else beside:
+        if entry.path.endswith(".json") and not entry.path.removeprefix(place.receipts_folder).startswith("."):
             try:
                 receipt = msgspec.json.decode(store.read(entry.path), type=Receipt)
                 receipt = msgspec.structs.replace(receipt, row=current_shard(receipt.row))

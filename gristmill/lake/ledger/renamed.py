@@ -31,7 +31,7 @@ _KEPT = "kept: "
 _OLD = frozenset(RENAMED) | {_KEPT + name for name in RENAMED}
 
 
-def _named(counters: dict[str, int]) -> dict[str, int]:
+def _rename_counters(counters: dict[str, int]) -> dict[str, int]:
     """Counters under their present names; the same object if they have no other."""
     if _OLD.isdisjoint(counters):
         return counters
@@ -48,7 +48,7 @@ def _in_extra(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: _named(inner) if key in _COUNTERS and isinstance(inner, dict) else _in_extra(inner)
+        key: _rename_counters(inner) if key in _COUNTERS and isinstance(inner, dict) else _in_extra(inner)
         for key, inner in value.items()
     }
 
@@ -60,7 +60,7 @@ def current_shard(shard: Shard) -> Shard:
     >>> current_shard(shard).dropped
     {'token ids are not integers': 2}
     """
-    dropped, counts = _named(shard.dropped), _named(shard.counts)
+    dropped, counts = _rename_counters(shard.dropped), _rename_counters(shard.counts)
     if dropped is not shard.dropped or counts is not shard.counts:
         shard = msgspec.structs.replace(shard, dropped=dropped, counts=counts)
     if shard.extra:
@@ -72,7 +72,7 @@ def current_shard(shard: Shard) -> Shard:
 
 def current_head(head: Ledger) -> Ledger:
     """A head under the present names; the same object if it has no other."""
-    dropped, totals = _named(head.dropped), _named(head.totals)
+    dropped, totals = _rename_counters(head.dropped), _rename_counters(head.totals)
     if dropped is head.dropped and totals is head.totals:
         return head
     return msgspec.structs.replace(head, dropped=dropped, totals=totals)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 
 
 class ShardSample(msgspec.Struct, frozen=True):
@@ -29,4 +29,4 @@ class ShardSample(msgspec.Struct, frozen=True):
         >>> [ShardSample(share).contains_shard("2024", "00") for share in (0, 1)]
         [False, True]
         """
-        return fraction((snapshot, name), self.seed) < self.share
+        return draw_fraction((snapshot, name), self.seed) < self.share

@@ -28,7 +28,7 @@ class StoredPart(msgspec.Struct, frozen=True):
     objects: dict[str, tuple[str, Integer]]
 
     @classmethod
-    def of_row(cls, row: Shard, table: str) -> Self:
+    def decode_from_row(cls, row: Shard, table: str) -> Self:
         """The record of a part, decoded from its row.
 
         Args:

@@ -37,5 +37,5 @@ def list_assets(store: Store, kind: AssetKind, **names: str) -> Iterator[str]:
 
 def ledger_folders(store: Store, *kinds: AssetKind, **names: str) -> Iterator[str]:
     """The folders `.../ledgers/` of partitioned kinds (by default all kinds), without duplicates."""
-    for pattern in dict.fromkeys(kind.ledgers for kind in kinds or PARTITIONED):
+    for pattern in dict.fromkeys(kind.ledger_folder_pattern for kind in kinds or PARTITIONED):
         yield from folders_like(store, pattern, **names)

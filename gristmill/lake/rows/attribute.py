@@ -85,7 +85,7 @@ def rounded_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> rounded_scores(np.array([2 / 3, 4.0, 0.000025])).tolist()
     [0.66667, 4.0, 3e-05]
     """
-    return rounding.rounded(scores, DIGITS)
+    return rounding.round_like_python(scores, DIGITS)
 
 
 def written_spans(spans: Iterable[Span | Sequence[float]]) -> list[list[float]]:
@@ -194,7 +194,7 @@ def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> 
         for name, score in parts.items():
             if name in labels:
                 raise MalformedRow(path, number, f"label {name!r} occurs twice")
-            labels[name] = _spans(score, length, path, number, key)
+            labels[name] = _parse_spans(score, length, path, number, key)
     return AttributeRow(id_, source, labels)
 
 
@@ -206,7 +206,7 @@ def _digits_of_id(line: bytes) -> Any:
         return None
 
 
-def _spans(value: Any, length: int, path: str, number: int, key: str) -> Spans:
+def _parse_spans(value: Any, length: int, path: str, number: int, key: str) -> Spans:
     """The spans of a scalar, of null, or of a list of [start, end, score]."""
     if isinstance(value, bool | int | float):
         return [(0, length, float(value))]

@@ -10,7 +10,7 @@ import orjson
 from gristmill.errors import MalformedRow, Misaligned
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.json_values import decode_row
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
@@ -88,12 +88,12 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
         decoded = decoder.decode_lines(block)
     except NOT_DECODED:
         decoded = []
-    if len(decoded) == _objects(block):
+    if len(decoded) == _count_object_lines(block):
         return decoded
     found = list[T]()
-    for number, line in enumerate(rows_of(block)):
+    for number, line in enumerate(split_rows(block)):
         try:
-            found.append(_row(decoder, line))  # valid too: white space before an object
+            found.append(_decode_row(decoder, line))  # valid too: white space before an object
         except NOT_DECODED as error:
             reason = "an empty line" if not line.strip() else str(error)
             if mend and isinstance(error, msgspec.ValidationError):
@@ -102,7 +102,7 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
     return found
 
 
-def _objects(block: bytes) -> int:
+def _count_object_lines(block: bytes) -> int:
     """The number of lines of a block that decodes, if each begins an object; else -1.
 
     A string in JSON has no line feed. So as many values as lines are one object a line. Comparing all bytes at once is
@@ -116,7 +116,7 @@ def _objects(block: bytes) -> int:
     return len(starts) + 1 if whole else -1
 
 
-def _row(decoder: "msgspec.json.Decoder[T]", line: bytes) -> T:
+def _decode_row(decoder: "msgspec.json.Decoder[T]", line: bytes) -> T:
     try:
         return decoder.decode(line)
     except msgspec.ValidationError:
@@ -184,7 +184,7 @@ class RowFeed:
                         f"{self.path}: ends after {self.row + len(taken)} rows, but {beside} has more;"
                         " make this attribute set again"
                     )
-                self._lines, self._next = rows_of(block), 0
+                self._lines, self._next = split_rows(block), 0
             step = min(count - len(taken), len(self._lines) - self._next)
             taken += self._lines[self._next : self._next + step]
             self._next += step

@@ -9,7 +9,7 @@ VALIDATION_SEED = 0x76616C  # "val"; not a seed of the mixes' samples, so that t
 """Seed of the draw that holds documents out for validation."""
 
 
-def fraction(pair: Pair, seed: int = 0) -> float:
+def draw_fraction(pair: Pair, seed: int = 0) -> float:
     """A number in [0, 1) that depends only on the pair and the seed: XXH3-64 of the pair's canonical bytes / 2**64.
 
     A document is in a sample of the share s if its number is below s. So a smaller sample is part of a larger one.
@@ -18,7 +18,7 @@ def fraction(pair: Pair, seed: int = 0) -> float:
         pair: (source, id).
         seed: seed of the draw; another seed gives an independent draw.
 
-    >>> round(fraction(("wiki", "d1")), 4), round(fraction(("wiki", "d1"), seed=1), 4)
+    >>> round(draw_fraction(("wiki", "d1")), 4), round(draw_fraction(("wiki", "d1"), seed=1), 4)
     (0.024, 0.3252)
     """
     return xxhash.xxh3_64_intdigest(canonical_bytes(pair), seed) / 2**64

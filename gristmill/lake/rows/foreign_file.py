@@ -7,7 +7,7 @@ import xxhash
 
 from gristmill.lake.rows.row_blocks import BLOCK, read_row_blocks
 from gristmill.lake.rows.shard_file import unpack_pieces
-from gristmill.lake.rows.unpacking import gunzip
+from gristmill.lake.rows.unpacking import unpack_gzip
 
 STEP = 1 << 18
 """Least packed bytes between two gzip members that a ledger names: some writers make a member of each 64 KiB."""
@@ -54,20 +54,20 @@ class ForeignFile:
         Raises:
             DataError: the file is truncated, is not packed as its name says, or has a row that is too long.
         """
-        packed = self._hashed()
+        packed = self._hash_packed_pieces()
         gzip = self.path.lower().endswith(".gz")
-        plain = gunzip(packed, self.path, self._begins) if gzip else unpack_pieces(packed, self.path)
-        yield from read_row_blocks(self._counted(plain), self.path, size)
+        plain = unpack_gzip(packed, self.path, self._begins) if gzip else unpack_pieces(packed, self.path)
+        yield from read_row_blocks(self._count_plain_pieces(plain), self.path, size)
         for _ in packed:  # zeros behind the last member
             pass
 
-    def _hashed(self) -> Iterator[bytes]:
+    def _hash_packed_pieces(self) -> Iterator[bytes]:
         for piece in self._pieces:
             self._sha256.update(piece)
             self.bytes += len(piece)
             yield piece
 
-    def _counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _count_plain_pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         ended, seen = True, 0  # whether a row begins with the next piece, and how many members have begun
         for plain in pieces:
             if len(self._begins) > seen:

@@ -180,7 +180,7 @@ def key_twice(data: bytes, value: Any) -> str | None:
     >>> key_twice(b'{"a": [{"b": 1, "b": 2}], "b": 1}', {"a": [{"b": 2}], "b": 1})
     'a[0].b'
     """
-    keys = _keys_of(value)
+    keys = _count_nested_keys(value)
     if len(_KEYS.findall(data)) == keys or _keys_written(data) == keys:
         return None
     return _first_twice(json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str), "")
@@ -192,7 +192,7 @@ class _Pairs(tuple[tuple[str, Any], ...]):
     __slots__ = ()
 
 
-def _keys_of(value: Any) -> int:
+def _count_nested_keys(value: Any) -> int:
     """The number of keys in a value, at all depths."""
     keys = 0
     if type(value) is dict:
@@ -202,7 +202,7 @@ def _keys_of(value: Any) -> int:
         return 0
     for each in value:
         if type(each) is dict or type(each) is list:
-            keys += _keys_of(each)
+            keys += _count_nested_keys(each)
     return keys
 
 
@@ -253,7 +253,7 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
     if isinstance(value, float):
         return None if math.isfinite(value) else f"{path} is {value}; give a number or None"
     if not isinstance(value, dict | list | tuple):
-        return f"{path} is {_mend(value)}"
+        return f"{path} is {_invalid_value_hint(value)}"
     if not levels:
         raise RecursionError(_TOO_DEEP)
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
@@ -301,7 +301,7 @@ def has_surrogate(text: str) -> bool:
     return False
 
 
-def _mend(value: object) -> str:
+def _invalid_value_hint(value: object) -> str:
     """What a value is that JSON does not have, and what to give in its place."""
     name = type(value).__name__
     if isinstance(value, set | frozenset):

@@ -120,7 +120,7 @@ def wrong_label(
         if _are_spans(present, list(texts), bounds):
             return None
     for number, (label, length) in enumerate(zip(labels, lengths, strict=True)):
-        complaint = "" if label is None and optional else _complaint(label, length, kind, bounds)
+        complaint = "" if label is None and optional else _label_problem(label, length, kind, bounds)
         if complaint:
             return number, complaint
     return None
@@ -217,7 +217,7 @@ def _are_array_spans(spans: NDArray[Any], lengths: NDArray[Any], bounds: LabelRa
     return bool(inside.all()) and not (bounds.score_fault(scores.min()) or bounds.score_fault(scores.max()))
 
 
-def _complaint(label: Any, length: int, kind: Kind | None, bounds: LabelRange) -> str:
+def _label_problem(label: Any, length: int, kind: Kind | None, bounds: LabelRange) -> str:
     """What is wrong with one label; empty if nothing is."""
     if label is None:
         return "it is missing, and it is not declared optional=True"
@@ -226,7 +226,7 @@ def _complaint(label: Any, length: int, kind: Kind | None, bounds: LabelRange) -
             return f"a list of {len(label)} spans, and it is declared as a Score"
         return next(filter(None, (_span_complaint(span, length, bounds) for span in label)), "")
     if kind == "spans":
-        return f"{_shown(label)} is not a list of spans"
+        return f"{_shorten_value(label)} is not a list of spans"
     return _score_complaint(label, bounds)
 
 
@@ -236,7 +236,7 @@ def _score_complaint(score: Any, bounds: LabelRange) -> str:
     try:
         finite = math.isfinite(score)
     except (TypeError, ValueError, OverflowError):
-        return f"{_shown(score)} is not a number"
+        return f"{_shorten_value(score)} is not a number"
     if not finite:
         return f"a score of {score}: scores are finite numbers; give None for a document without a score"
     return bounds.score_fault(score)
@@ -244,18 +244,18 @@ def _score_complaint(score: Any, bounds: LabelRange) -> str:
 
 def _span_complaint(span: Any, length: int, bounds: LabelRange) -> str:
     if not isinstance(span, list | tuple) or len(span) != _TRIPLE:
-        return f"{_shown(span)} is not a Span of start, end and score"
+        return f"{_shorten_value(span)} is not a Span of start, end and score"
     start, end, score = span
     try:
         start, end = index(start), index(end)
     except TypeError:
-        return f"{_shown(span)}: a span begins and ends at whole numbers of characters"
+        return f"{_shorten_value(span)}: a span begins and ends at whole numbers of characters"
     if not 0 <= start <= end <= length:
         return f"a span [{start}, {end}) in a text of {length} characters"
     return _score_complaint(score, bounds)
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     try:
         return shorten(repr(value))
     except Exception:  # noqa: BLE001 - the repr of a recipe's own class may raise anything

@@ -110,10 +110,10 @@ def part_name(name: str, start: int) -> str:
     return f"{name}@{start:0{_WIDTH}d}"
 
 
-def object_of(name: str) -> tuple[str, int | None]:
+def object_name_and_offset(name: str) -> tuple[str, int | None]:
     """The name of the object of a part, and the part's first byte; or a name unchanged and None.
 
-    >>> object_of("dump.jsonl@0000268435456")
+    >>> object_name_and_offset("dump.jsonl@0000268435456")
     ('dump.jsonl', 268435456)
     """
     match = _NAME.fullmatch(name)

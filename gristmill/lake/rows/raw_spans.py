@@ -97,7 +97,7 @@ class RawSpansWriter:
         self._starts.append(raw_span.start)
         self._ends.append(raw_span.end)
 
-    def extend(self, starts: Sequence[int], ends: Sequence[int]) -> None:
+    def append_spans(self, starts: Sequence[int], ends: Sequence[int]) -> None:
         """Adds rows with their spans.
 
         Args:
@@ -109,7 +109,7 @@ class RawSpansWriter:
         self._ends.extend(ends)
         self._placed = self._placed or bool(starts)
 
-    def pack(self) -> bytes:
+    def packed_spans(self) -> bytes:
         """The packed spans, as the index holds them; empty for a shard without rows."""
         if not self._starts:
             return b""
@@ -139,7 +139,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     """Finds the raw object and the raw span of a row.
 
     Args:
-        packed: bytes of the writer's `pack`.
+        packed: bytes of the writer's `packed_spans`.
         row: number of the row in the shard.
         path: path of the index, for messages.
 
@@ -153,10 +153,10 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     >>> writer.begin_object()
     >>> writer.add(RawSpan(0, 120))
     >>> writer.add(RawSpan(120, 250))
-    >>> find_raw_span(writer.pack(), 1, "demo.xxh128").raw_span
+    >>> find_raw_span(writer.packed_spans(), 1, "demo.xxh128").raw_span
     RawSpan(start=120, end=250, member='')
     """
-    head, planes = _read(packed, path)
+    head, planes = _read_packed_spans(packed, path)
     ends = np.cumsum(head.inputs, dtype=np.int64)
     rows = int(ends[-1]) if len(ends) else 0
     if not 0 <= row < rows:
@@ -169,7 +169,7 @@ def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
     """Checks that packed spans are spans of the rows of a shard. They are not compared with the raw objects.
 
     Args:
-        packed: bytes of the writer's `pack`.
+        packed: bytes of the writer's `packed_spans`.
         rows: number of rows of the shard.
         inputs: number of its raw objects.
         path: path of the index, for messages.
@@ -178,7 +178,7 @@ def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
         DataError: the bytes are not raw spans, are of other rows or of another number of objects, or a span begins
             before its object or ends before it begins.
     """
-    head, planes = _read(packed, path)
+    head, planes = _read_packed_spans(packed, path)
     if (sum(head.inputs), len(head.inputs)) != (rows, inputs):
         raise DataError(
             f"{path}: its raw spans are of {sum(head.inputs)} rows from {len(head.inputs)} raw objects, the shard has"
@@ -186,17 +186,17 @@ def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
         )
     if not head.placed:
         return
-    gaps, lengths = _numbers(planes).reshape(2, -1)
+    gaps, lengths = _decode_span_numbers(planes).reshape(2, -1)
     starts = np.cumsum(gaps + lengths) - lengths
     wrong = ((starts < 0) | (lengths < 0)) & ~((starts == _UNKNOWN) & (lengths == 0))
     if wrong.any():
         raise DataError(f"{path}: the raw span of row {int(np.argmax(wrong))} is not valid; make its shard again")
 
 
-def _read(packed: bytes, path: str) -> tuple[_Head, bytes]:
+def _read_packed_spans(packed: bytes, path: str) -> tuple[_Head, bytes]:
     """The line of JSON and the numbers; DataError if they do not belong together."""
     try:
-        line, _, planes = _plain(packed).partition(b"\n")
+        line, _, planes = _unpack_limited(packed).partition(b"\n")
         head = msgspec.json.decode(line, type=_Head)
     except (zlib.error, *NOT_DECODED) as error:
         raise DataError(
@@ -213,7 +213,7 @@ def _read(packed: bytes, path: str) -> tuple[_Head, bytes]:
     return head, planes
 
 
-def _plain(packed: bytes) -> bytes:
+def _unpack_limited(packed: bytes) -> bytes:
     """The unpacked bytes. A forged index must not fill the memory."""
     gzip = zlib.decompressobj(wbits=31)
     plain = gzip.decompress(packed, ROW_LIMIT)
@@ -222,7 +222,7 @@ def _plain(packed: bytes) -> bytes:
     return plain
 
 
-def _numbers(planes: bytes) -> npt.NDArray[np.int64]:
+def _decode_span_numbers(planes: bytes) -> npt.NDArray[np.int64]:
     """The gaps of all rows, then the lengths of all rows."""
     numbers: npt.NDArray[np.int64] = (
         np.ascontiguousarray(np.frombuffer(planes, np.uint8).reshape(8, -1).T).view(">i8").astype(np.int64).ravel()
@@ -231,7 +231,7 @@ def _numbers(planes: bytes) -> npt.NDArray[np.int64]:
 
 
 def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
-    numbers = _numbers(planes)
+    numbers = _decode_span_numbers(planes)
     gaps, lengths = numbers[: row + 1], numbers[rows : rows + row + 1]
     end = int(gaps.sum() + lengths.sum())
     start = end - int(lengths[-1])

@@ -90,19 +90,21 @@ def limited_blocks(
             length += len(piece) - end
         del piece
         if length > limit or (end and ready + length >= size):
-            yield from _joined(whole, limit, on_long)
+            yield from _join_whole_rows(whole, limit, on_long)
             ready = 0
         if length > limit:
-            row, after = _skipped(rest, begun, length, on_long)
+            row, after = _skip_long_row(rest, begun, length, on_long)
             yield row
             rest, length = chain([after], rest), 0
     if begun:
         whole += [*begun, b"\n"]
         begun.clear()
-    yield from _joined(whole, limit, on_long)
+    yield from _join_whole_rows(whole, limit, on_long)
 
 
-def _joined(whole: list[bytes], limit: int, on_long: Callable[[bytes], None] | None) -> Iterator[bytes | LongRow]:
+def _join_whole_rows(
+    whole: list[bytes], limit: int, on_long: Callable[[bytes], None] | None
+) -> Iterator[bytes | LongRow]:
     """The complete rows as one block; they are taken out of the list. Rows that are too long are split off."""
     block = b"".join(whole)
     whole.clear()
@@ -127,7 +129,7 @@ def _joined(whole: list[bytes], limit: int, on_long: Callable[[bytes], None] | N
         yield block[start:]
 
 
-def _skipped(
+def _skip_long_row(
     pieces: Iterator[bytes], begun: list[bytes], length: int, on_long: Callable[[bytes], None] | None
 ) -> tuple[LongRow, bytes]:
     """Reads to the end of a row that is too long.

@@ -14,17 +14,17 @@ from isal import igzip_lib
 
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.rows.row_blocks import BLOCK, ROW_LIMIT, read_row_blocks
-from gristmill.lake.rows.unpacking import bunzip2, gunzip, unxz, unzstd
+from gristmill.lake.rows.unpacking import unpack_bzip2, unpack_gzip, unpack_xz, unpack_zstandard
 from gristmill.lake.store.adopted import ADOPT_AGAIN, AdoptedFiles
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 MEMBER = 1 << 20
 """Bytes of rows after which a gzip member is closed, at the next row end."""
 PACKINGS: dict[str, Callable[[Iterable[bytes], str], Iterator[bytes]]] = {
-    **dict.fromkeys((".gz", ".tgz"), gunzip),
-    **dict.fromkeys((".zst", ".zstd", ".tzst"), unzstd),
-    **dict.fromkeys((".bz2", ".tbz2", ".tbz"), bunzip2),
-    **dict.fromkeys((".xz", ".txz"), unxz),
+    **dict.fromkeys((".gz", ".tgz"), unpack_gzip),
+    **dict.fromkeys((".zst", ".zstd", ".tzst"), unpack_zstandard),
+    **dict.fromkeys((".bz2", ".tbz2", ".tbz"), unpack_bzip2),
+    **dict.fromkeys((".xz", ".txz"), unpack_xz),
 }
 """What unpacks a file, by the ending of its name in lower case."""
 _LINE_FEED = 10
@@ -105,21 +105,21 @@ class ShardWriter:
         self._pending.append(rows)
         self._waiting += len(rows)
         if self._waiting >= MEMBER:
-            self._cut()
+            self._end_gzip_member()
 
-    def _cut(self) -> None:
+    def _end_gzip_member(self) -> None:
         waiting = b"".join(self._pending)
         start, view = 0, memoryview(waiting)
         while len(waiting) - start >= MEMBER:
             end = waiting.find(b"\n", start + MEMBER - 1) + 1
             if not end:
                 break
-            self._member(view[start:end])
+            self._write_gzip_member(view[start:end])
             start = end
         rest = waiting[start:]
         self._pending, self._waiting = [rest], len(rest)
 
-    def _member(self, rows: bytes | memoryview) -> None:
+    def _write_gzip_member(self, rows: bytes | memoryview) -> None:
         if len(rows) > ROW_LIMIT:
             self._check_last(bytes(rows))
         kept = not isinstance(self._upload, UnkeptUpload)
@@ -148,10 +148,10 @@ class ShardWriter:
         Returns:
             Its sizes and digests.
         """
-        self._cut()
+        self._end_gzip_member()
         rest = b"".join(self._pending)
         if rest or not self._members:
-            self._member(rest)
+            self._write_gzip_member(rest)
         entry = self._upload.close()
         return Written(
             rows=self._rows,
@@ -213,14 +213,14 @@ def unpack_pieces(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     Raises:
         DataError: the file is truncated, or is not packed as its name says (raised while the pieces are read).
     """
-    unpack = PACKINGS.get(suffix(path))
+    unpack = PACKINGS.get(lower_suffix(path))
     return iter(pieces) if unpack is None else unpack(pieces, path)
 
 
-def suffix(path: str) -> str:
+def lower_suffix(path: str) -> str:
     """The last ending of a file's name, in lower case and with its dot; empty without one.
 
-    >>> suffix("en/Tales.tar.GZ")
+    >>> lower_suffix("en/Tales.tar.GZ")
     '.gz'
     """
     name = path.rpartition("/")[2].lower()
@@ -267,7 +267,7 @@ def read_blocks(store: Store, path: str, sha256: str | None = None, size: int = 
     return read_row_blocks(unpack_pieces(pieces, path), path, size)
 
 
-def rows_of(block: bytes) -> list[bytes]:
+def split_rows(block: bytes) -> list[bytes]:
     """The rows of a block, without their line feeds."""
     rows = block.split(b"\n")
     rows.pop()
@@ -282,22 +282,22 @@ def member_rows(store: Store, path: str, members: Sequence[tuple[int, int]], siz
         path: path of the shard.
         members: gzip members of the shard; see Written.
         size: size of the shard in bytes.
-        row: number of a row in the shard; `member_of` has the number of the first row of the result.
+        row: number of a row in the shard; `find_gzip_member` has the number of the first row of the result.
 
     Raises:
         StoreError: the shard has no such member: it was replaced since its table was read.
     """
-    start, end, _ = member_of(members, size, row)
+    start, end, _ = find_gzip_member(members, size, row)
     data = store.read_range(path, start, end)
     try:
-        return rows_of(unpacked_whole(data, path, MEMBER + ROW_LIMIT))
+        return split_rows(unpacked_whole(data, path, MEMBER + ROW_LIMIT))
     except DataError as error:
         raise StoreError(
             f"{path}: no gzip member begins at byte {start}: the shard is being rebuilt; try again"
         ) from error
 
 
-def member_of(members: Sequence[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:
+def find_gzip_member(members: Sequence[tuple[int, int]], size: int, row: int) -> tuple[int, int, int]:
     """The gzip member that holds a row.
 
     Args:
@@ -308,7 +308,7 @@ def member_of(members: Sequence[tuple[int, int]], size: int, row: int) -> tuple[
     Returns:
         Its start and end in the object, in bytes, and the number of its first row.
 
-    >>> member_of([(0, 0), (400, 10)], 900, 12)
+    >>> find_gzip_member([(0, 0), (400, 10)], 900, 12)
     (400, 900, 10)
     """
     number = max(i for i, (_, first) in enumerate(members) if first <= row)

@@ -32,7 +32,7 @@ RAW_MEND = "if it is raw data, get this file again; else remove it, and `gristmi
 """The mend of a file that cannot be unpacked, whoever made it."""
 
 
-def gunzip(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def unpack_gzip(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a gzip file with any number of members; zero padding may follow them (RFC 1952).
 
     Args: as in unpack_pieces(). `begins` receives the byte offset of each member before its plain bytes are yielded.
@@ -43,14 +43,14 @@ def gunzip(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) 
     Raises:
         DataError: the file is truncated, or is wrong gzip.
     """
-    return _streams(pieces, path, _new_gzip, "gzip", begins, _GZIP_STEP, b"\x1f")
+    return _unpack_streams(pieces, path, _new_gzip, "gzip", begins, _GZIP_STEP, b"\x1f")
 
 
 def _new_gzip() -> igzip_lib.IgzipDecompressor:
     return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
-def unzstd(
+def unpack_zstandard(
     pieces: Iterable[bytes], path: str, begins: list[int] | None = None, *, every: bool = False
 ) -> Iterator[bytes]:
     """The plain bytes of a Zstandard file with any number of frames.
@@ -70,7 +70,7 @@ def unzstd(
     frame: zstandard.ZstdDecompressionObj | None = None
     seen = size = begin = 0
     magic = b""
-    for piece in _slices(pieces):
+    for piece in _limited_slices(pieces):
         data = piece
         size += len(piece)
         while data:
@@ -84,7 +84,7 @@ def unzstd(
             try:
                 plain = frame.decompress(data)
             except zstandard.ZstdError as error:
-                raise DataError(_broken(path, seen, f"not valid zstd ({error})")) from error
+                raise DataError(_damaged_stream_message(path, seen, f"not valid zstd ({error})")) from error
             if plain:
                 seen += len(plain)
                 yield plain
@@ -92,7 +92,7 @@ def unzstd(
             data = frame.unused_data if frame.eof else b""
             frame = None if frame.eof else frame
     if frame is not None or not seen:
-        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
+        raise DataError(_damaged_stream_message(path, seen, "the file ends in the middle: it was truncated"))
 
 
 def is_skippable(begin: bytes) -> bool:
@@ -104,7 +104,7 @@ def is_skippable(begin: bytes) -> bool:
     return begin[:1] in _SKIPPABLE and begin[1:_MAGIC] == b"\x2a\x4d\x18"
 
 
-def bunzip2(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def unpack_bzip2(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of a bzip2 file with any number of streams.
 
     Args:
@@ -115,10 +115,10 @@ def bunzip2(pieces: Iterable[bytes], path: str, begins: list[int] | None = None)
     Raises:
         DataError: the object is wrong, or its last stream does not end.
     """
-    return _streams(pieces, path, bz2.BZ2Decompressor, "bzip2", begins)
+    return _unpack_streams(pieces, path, bz2.BZ2Decompressor, "bzip2", begins)
 
 
-def unxz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
+def unpack_xz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) -> Iterator[bytes]:
     """The plain bytes of an xz file with any number of streams. It may need 512 MiB of memory.
 
     Args:
@@ -129,10 +129,10 @@ def unxz(pieces: Iterable[bytes], path: str, begins: list[int] | None = None) ->
     Raises:
         DataError: the object is wrong, needs more memory, or its last stream does not end.
     """
-    return _streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz", begins)
+    return _unpack_streams(pieces, path, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY), "xz", begins)
 
 
-def _streams(  # noqa: C901 - one state machine, read as one
+def _unpack_streams(  # noqa: C901 - one state machine, read as one
     pieces: Iterable[bytes],
     path: str,
     new: Callable[[], _Decompressor],
@@ -153,7 +153,9 @@ def _streams(  # noqa: C901 - one state machine, read as one
                 if not data:
                     break
                 if seen and not data.startswith(magic):
-                    raise DataError(_broken(path, seen, f"the bytes after the last {kind} member are not {kind}"))
+                    raise DataError(
+                        _damaged_stream_message(path, seen, f"the bytes after the last {kind} member are not {kind}")
+                    )
                 if begins is not None:
                     begins.append(size - len(data))
                 stream = new()
@@ -167,19 +169,19 @@ def _streams(  # noqa: C901 - one state machine, read as one
                         break
                     plain = stream.decompress(b"", step)
             except _WRONG as error:  # type: ignore[misc]  # igzip_lib has no stub
-                raise DataError(_broken(path, seen, f"not valid {kind} ({error})")) from error
+                raise DataError(_damaged_stream_message(path, seen, f"not valid {kind} ({error})")) from error
             seen = seen or 1
             data = stream.unused_data if stream.eof else b""
             stream = None if stream.eof else stream
     if stream is not None or not seen:
-        raise DataError(_broken(path, seen, "the file ends in the middle: it was truncated"))
+        raise DataError(_damaged_stream_message(path, seen, "the file ends in the middle: it was truncated"))
 
 
-def _slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _limited_slices(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         for start in range(0, len(piece), _FRAME_STEP):
             yield piece[start : start + _FRAME_STEP]
 
 
-def _broken(path: str, seen: int, what: str) -> str:
+def _damaged_stream_message(path: str, seen: int, what: str) -> str:
     return f"{path}: {what}, after {seen} bytes of text; {RAW_MEND}"

@@ -18,7 +18,7 @@ from gristmill.lake.store.disk.os_errors import raise_store_errors
 from gristmill.lake.store.disk.real_folders import RealFolders
 from gristmill.lake.store.disk.unfinished import UnfinishedFile, UnfinishedFiles
 from gristmill.lake.store.endpoint import absolute_path
-from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, is_folder, open_plain, sorted_items, status_of
+from gristmill.lake.store.plain_files import NoFile, Tell, Unlisted, file_status, is_folder, open_plain, sorted_items
 from gristmill.lake.store.protocol import (
     DELETE_BATCH,
     PIECE,
@@ -43,12 +43,12 @@ ANY = "*"
 """In place of an etag: any object, or none."""
 
 
-def _etag(status: os.stat_result) -> str:
+def _file_etag(status: os.stat_result) -> str:
     return f"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ino:x}"
 
 
-def _entry(path: str, status: os.stat_result) -> Entry:
-    return Entry(path, status.st_size, _etag(status), status.st_ctime_ns)
+def _file_entry(path: str, status: os.stat_result) -> Entry:
+    return Entry(path, status.st_size, _file_etag(status), status.st_ctime_ns)
 
 
 class _FileUpload:
@@ -79,21 +79,21 @@ class _FileUpload:
             with raise_store_errors(self._path):
                 if self._lasting or os.fstat(self._file.fd).st_size >= LASTING:
                     os.fsync(self._file.fd)
-                with self._store.unchanged(self._path, self._before):
+                with self._store.hold_unchanged(self._path, self._before):
                     self._file.place(self._path)
                     status = os.fstat(self._file.fd)  # after the rename, which changes the ctime
         except StoreError:
             self.abort()
             raise
-        self._shut()
-        return _entry(self._path, status)
+        self._close_file()
+        return _file_entry(self._path, status)
 
     def abort(self) -> None:
         if self._open:
-            self._file.remove()
-            self._shut()
+            self._file.remove_unrenamed()
+            self._close_file()
 
-    def _shut(self) -> None:
+    def _close_file(self) -> None:
         self._open = False
         self._file.close()
 
@@ -121,16 +121,16 @@ class FolderStore:
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:
         with raise_store_errors(prefix):
             try:
-                top = self._top(prefix)
+                top = self._top_folder_path(prefix)
             except NoFile as error:
                 if tell is None:
                     raise
                 tell(Unlisted(error.path, error.reason, hides=True))
                 return
             behind = after.removeprefix(prefix).split("/") if after else []
-            yield from self._walk(top, prefix, tell, behind, FollowedLinks())
+            yield from self._walk_folder_entries(top, prefix, tell, behind, FollowedLinks())
 
-    def _top(self, prefix: str) -> str:
+    def _top_folder_path(self, prefix: str) -> str:
         if not self._root.is_dir():
             raise NoFolder(f"{self._root}: there is no lake (no such folder)")
         folder = check_prefix(prefix).rstrip("/")
@@ -140,7 +140,7 @@ class FolderStore:
     def folders(self, prefix: str) -> Iterator[str]:
         with raise_store_errors(prefix):
             try:
-                items = sorted(os.scandir(self._top(prefix)), key=lambda item: item.name)
+                items = sorted(os.scandir(self._top_folder_path(prefix)), key=lambda item: item.name)
             except (FileNotFoundError, NotADirectoryError):
                 return
             for item in items:
@@ -151,7 +151,7 @@ class FolderStore:
                     raise self._folders.link_at(path)
                 yield f"{path}/"
 
-    def _walk(
+    def _walk_folder_entries(
         self, folder: str, prefix: str, tell: Tell | None, behind: Sequence[str], links: FollowedLinks
     ) -> Iterator[Entry]:
         """Entries folder by folder, in the order of names, after the path with the parts `behind` below `folder`."""
@@ -162,7 +162,7 @@ class FolderStore:
             opened, followed = item.path, links
             if item.is_symlink():
                 try:
-                    opened, followed = self._followed(item, path, folder, links)
+                    opened, followed = self._follow_link(item, path, folder, links)
                 except NoFile as error:
                     if tell is None:
                         raise
@@ -171,19 +171,19 @@ class FolderStore:
             if is_folder(item):
                 if path != self._incoming:
                     below = behind[1:] if behind and item.name == behind[0] else ()
-                    yield from self._walk(opened, f"{path}/", tell, below, followed)
+                    yield from self._walk_folder_entries(opened, f"{path}/", tell, below, followed)
                 continue
-            status = status_of(item, path, tell)
+            status = file_status(item, path, tell)
             if status is not None and (path != self._lock or status.st_size):  # a lock has no bytes: other files do
-                yield _entry(path, status)
+                yield _file_entry(path, status)
 
-    def _followed(
+    def _follow_link(
         self, item: "os.DirEntry[str]", path: str, folder: str, links: FollowedLinks
     ) -> tuple[str, FollowedLinks]:
         """What a link leads to, as a path in the file system, and the links that have led there. Raises: NoFile."""
         if not self._folders.is_followed(path):
             raise self._folders.link_at(path)
-        return links.follow(path, folder, item.name) if is_folder(item) else (item.path, links)
+        return links.follow_link(path, folder, item.name) if is_folder(item) else (item.path, links)
 
     def head(self, path: str) -> Entry | None:
         with raise_store_errors(path):
@@ -194,10 +194,10 @@ class FolderStore:
                 return None
         if stat.S_ISLNK(status.st_mode):
             raise self._folders.link_at(path)
-        return None if stat.S_ISDIR(status.st_mode) else _entry(path, status)
+        return None if stat.S_ISDIR(status.st_mode) else _file_entry(path, status)
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[io.FileIO]:
+    def _open_for_reading(self, path: str) -> Iterator[io.FileIO]:
         """The file of an object, for reading.
 
         Raises:
@@ -223,25 +223,25 @@ class FolderStore:
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
         with raise_store_errors(path):
             try:
-                with self._opened(path) as file:
-                    return file.read(), _etag(os.fstat(file.fileno()))
+                with self._open_for_reading(path) as file:
+                    return file.read(), _file_etag(os.fstat(file.fileno()))
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        with raise_store_errors(path), self._opened(path) as file:
+        with raise_store_errors(path), self._open_for_reading(path) as file:
             data = os.pread(file.fileno(), end - start, start)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
-        with raise_store_errors(path), self._opened(path) as file:
+        with raise_store_errors(path), self._open_for_reading(path) as file:
             opened = os.fstat(file.fileno())
             file.seek(start)
             while piece := file.read(PIECE):
                 yield piece
-            entry = _entry(path, os.fstat(file.fileno()))
+            entry = _file_entry(path, os.fstat(file.fileno()))
             if version is None or version.same(entry):
                 return
             if not version.same_stamp(entry) or not is_steady(file.fileno(), opened, self._root / path):
@@ -258,7 +258,7 @@ class FolderStore:
         return _FileUpload(self, check_path(path), etag, like, lasting=True).put(data)
 
     @contextmanager
-    def unchanged(self, path: str, etag: str | None) -> Iterator[None]:
+    def hold_unchanged(self, path: str, etag: str | None) -> Iterator[None]:
         """Keeps other conditional writers out, if the file has not changed.
 
         Args:
@@ -273,7 +273,7 @@ class FolderStore:
         if etag == ANY and not is_fenced():
             yield
             return
-        with self._locked():
+        with self._lock_store():
             check_fence()
             now = self.head(path)
             if etag not in {ANY, now.etag if now else None}:
@@ -281,7 +281,7 @@ class FolderStore:
             yield
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_store(self) -> Iterator[None]:
         lock = self._open_lock()
         try:
             yield
@@ -305,18 +305,18 @@ class FolderStore:
                 self._delete_from(folder, objects, still)
             emptied.add(folder)
         for folder in emptied:
-            self._prune(folder)
+            self._remove_empty_folders(folder)
 
     def _delete_from(self, folder: str, paths: Iterator[str], still: Callable[[], bool] | None) -> None:
         with suppress(FileNotFoundError, NotADirectoryError), self._folders.open_folder(folder) as opened:
             while batch := list(islice(paths, DELETE_BATCH)):
-                with self._locked() if still else nullcontext():
+                with self._lock_store() if still else nullcontext():
                     check_still(batch[0], still)
                     for path in batch:
                         with raise_store_errors(path), suppress(FileNotFoundError):
                             os.unlink(path.rpartition("/")[2], dir_fd=opened)
 
-    def _prune(self, folder: str) -> None:
+    def _remove_empty_folders(self, folder: str) -> None:
         """Removes empty folders upwards: an object store has none, so a lake has none either."""
         while folder and self._folders.remove_empty(folder):
             folder = folder.rpartition("/")[0]
@@ -329,7 +329,7 @@ class FolderStore:
     @contextmanager
     def old_file(self, path: str) -> Iterator[OldFile]:
         """The file of an object that is then replaced or removed, held open. See OldFile."""
-        with raise_store_errors(path), self._opened(path) as file:
+        with raise_store_errors(path), self._open_for_reading(path) as file:
             yield OldFile(file.fileno(), (self._root / path).parent)
 
     def new_incoming(self, like: OldFile | None = None) -> UnfinishedFile:
@@ -349,4 +349,4 @@ class FolderStore:
     def abort(self, upload: UnfinishedUpload) -> None:
         """Removes the file, unless its writer lives."""
         with raise_store_errors(upload.path):
-            self._unfinished.remove(upload.path.removeprefix(f"{self._incoming}/"))
+            self._unfinished.remove_dead_file(upload.path.removeprefix(f"{self._incoming}/"))

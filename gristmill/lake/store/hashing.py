@@ -7,7 +7,7 @@ from typing import Self
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
 
 
-def sha256_of(store: Store, path: str) -> str:
+def hash_object(store: Store, path: str) -> str:
     """The sha256 (hex) of an object; reads all of it.
 
     Args:
@@ -118,7 +118,7 @@ class Hashes:
 
     >>> hashes = Hashes(["md5"])
     >>> hashes.update(b"a")
-    >>> hashes.found()["md5"], hashes.found()["sha256"] == hashes.sha256()
+    >>> hashes.hashes_by_algorithm()["md5"], hashes.hashes_by_algorithm()["sha256"] == hashes.sha256()
     ('0cc175b9c0f1b6a831c399e269772661', True)
     """
 
@@ -134,6 +134,6 @@ class Hashes:
         """The hex sha256 of the bytes so far."""
         return self._digests["sha256"].hexdigest()
 
-    def found(self) -> dict[str, str]:
+    def hashes_by_algorithm(self) -> dict[str, str]:
         """The hex hashes of the bytes so far, by algorithm."""
         return {name: digest.hexdigest() for name, digest in self._digests.items()}

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from gristmill.errors import DataError, RecipeError, words_of
+from gristmill.errors import DataError, RecipeError, error_in_words
 
 T = TypeVar("T")
 
@@ -95,4 +95,4 @@ def read_free_form(path: str, what: str = "its recipe") -> Iterator[None]:
     try:
         yield
     except _NOT_MEANT as error:
-        raise DataError(f"{path}: what it says of {what} is damaged ({words_of(error)}); restore it") from error
+        raise DataError(f"{path}: what it says of {what} is damaged ({error_in_words(error)}); restore it") from error

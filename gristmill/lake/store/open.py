@@ -31,7 +31,7 @@ def open_store(
         RecipeError: the url is neither a folder nor `s3://`, an option is wrong, or one of them holds a secret; or the
             extra `s3` is not installed.
     """
-    _check(url, options or {})
+    _check_store_url(url, options or {})
     if url.startswith("s3://"):
         check_installed(needs("obstore", "boto3"), url)
         from gristmill.lake.store.s3 import BucketStore  # noqa: PLC0415 - a folder lake needs no bucket client
@@ -42,7 +42,7 @@ def open_store(
     return FolderStore(url, own, foreign=foreign)
 
 
-def _check(url: str, options: Mapping[str, str]) -> None:
+def _check_store_url(url: str, options: Mapping[str, str]) -> None:
     check_lake_url(url, "the lake's address")
     check_options(url, options)
 
@@ -64,7 +64,7 @@ class Lake(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Checks the address and the options, and makes the path of a folder absolute."""
-        _check(self.url, self.options)
+        _check_store_url(self.url, self.options)
         if "://" not in self.url:
             msgspec.structs.force_setattr(self, "url", absolute_folder(self.url, "the lake's address"))
 

@@ -114,14 +114,14 @@ def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEnt
 
 
 def is_folder(item: "os.DirEntry[str]") -> bool:
-    """Whether an item is a folder, or a link to one. A link that leads to itself is none: status_of() tells of it."""
+    """Whether an item is a folder, or a link to one. A link that leads to itself is none: file_status() tells of it."""
     try:
         return item.is_dir()
     except OSError:
         return False
 
 
-def status_of(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat_result | None:
+def file_status(item: "os.DirEntry[str]", path: str, tell: Tell | None) -> os.stat_result | None:
     """The status of the file that an item is or links to; None if it is gone, or was told.
 
     Args:

@@ -59,14 +59,14 @@ class ReadAhead:
         self._rest = iter([each for each in objects if each[1].size <= SMALL])
         self._coming: deque[tuple[str, ObjectVersion, Future[list[bytes]]]] = deque()
         for _ in range(AT_ONCE):
-            self._ask()
+            self._request_next()
 
-    def _ask(self) -> None:
+    def _request_next(self) -> None:
         for path, version in self._rest:
-            self._coming.append((path, version, self._threads.submit(self._fetch, path, version)))
+            self._coming.append((path, version, self._threads.submit(self._fetch_object, path, version)))
             return
 
-    def _fetch(self, path: str, version: ObjectVersion) -> list[bytes]:
+    def _fetch_object(self, path: str, version: ObjectVersion) -> list[bytes]:
         return list(self._store.stream(path, version))
 
     def stream(self, path: str, version: ObjectVersion | None = None, start: int = 0) -> Iterator[bytes]:
@@ -74,7 +74,7 @@ class ReadAhead:
             yield from self._store.stream(path, version, start)
             return
         _, _, pieces = self._coming.popleft()
-        self._ask()
+        self._request_next()
         yield from pieces.result()
 
     def read_range(self, path: str, start: int, end: int) -> bytes:

@@ -54,7 +54,7 @@ CONNECT = timedelta(seconds=4)
 """For a connection, so that an address where nothing answers is known as one within 5 s."""
 
 
-def _problem(error: Exception) -> Problem:
+def _problem_of_error(error: Exception) -> Problem:
     if not isinstance(error, (exceptions.BaseError, OSError)):
         raise error
     trouble = read_problem(error)
@@ -62,7 +62,7 @@ def _problem(error: Exception) -> Problem:
     return msgspec.structs.replace(trouble, status=404) if missing else trouble
 
 
-def _unquoted(etag: str | None) -> str:
+def _unquote_etag(etag: str | None) -> str:
     return (etag or "").strip('"')
 
 
@@ -93,14 +93,14 @@ class BucketStore:
         self._server = self._url if proxied else self._options.get("endpoint") or self._url
         try:
             with panics_told():
-                self._lists, self._client = self._open(retries=100), self._open(retries=0)
+                self._lists, self._client = self._open_client(retries=100), self._open_client(retries=0)
         except exceptions.BaseError as error:
             reason = str(error).partition("\n")[0]
             raise RecipeError(
                 f"{url}: {reason} Options are KEY=VALUE, such as endpoint=http://host:port and region=us-east-1"
             ) from None
 
-    def _open(self, retries: int) -> S3Store:
+    def _open_client(self, retries: int) -> S3Store:
         access = self._access
         unsigned = {} if access is None else {"skip_signature": access.anonymous}
         named = {name: value for name, value in self._options.items() if name != "profile"}
@@ -120,42 +120,42 @@ class BucketStore:
             },
         )
 
-    def _ask(self, path: str, do: Callable[[], T]) -> T:
+    def _send_request(self, path: str, do: Callable[[], T]) -> T:
         """The result of a request. Errors never quote the client's texts: these may contain the id of an access key."""
         try:
-            return with_retries(do, _problem, self._server)[0]
+            return with_retries(do, _problem_of_error, self._server)[0]
         except GaveUp as error:
-            raise self._error(path, error.trouble) from None
+            raise self._request_error(path, error.trouble) from None
 
-    def _find(self, path: str, do: Callable[[], T]) -> T | None:
+    def _find_or_none(self, path: str, do: Callable[[], T]) -> T | None:
         """The result of a request, or None if there is no such object."""
         try:
-            return with_retries(do, _problem, self._server)[0]
+            return with_retries(do, _problem_of_error, self._server)[0]
         except GaveUp as error:
             if error.trouble.status == 404 and error.trouble.code != NO_BUCKET:
                 return None
-            raise self._error(path, error.trouble) from None
+            raise self._request_error(path, error.trouble) from None
 
     @property
     def url(self) -> str:
         return self._url
 
-    def _key(self, path: str) -> str:
+    def _object_key(self, path: str) -> str:
         return self._prefix + check_path(path)
 
-    def _entry(self, meta: "ObjectMeta") -> Entry:
+    def _entry_of_meta(self, meta: "ObjectMeta") -> Entry:
         path = meta["path"].removeprefix(self._prefix)
-        return Entry(path, meta["size"], _unquoted(meta["e_tag"]))
+        return Entry(path, meta["size"], _unquote_etag(meta["e_tag"]))
 
     def list(self, prefix: str, after: str = "", tell: Tell | None = None) -> Iterator[Entry]:  # noqa: ARG002 - see Store
         top = self._prefix + check_prefix(prefix)
-        for page in self._pages(prefix, top, after):
+        for page in self._listing_pages(prefix, top, after):
             for meta in page:
-                entry = self._entry(meta)
+                entry = self._entry_of_meta(meta)
                 if meta["path"].startswith(top) and not self._is_folder_marker(entry):
                     yield entry
 
-    def _pages(self, prefix: str, top: str, after: str) -> Iterator[Sequence["ObjectMeta"]]:
+    def _listing_pages(self, prefix: str, top: str, after: str) -> Iterator[Sequence["ObjectMeta"]]:
         """The pages of a listing. If an answer breaks off, the listing begins anew and skips the pages it has given."""
         offset = self._prefix + after if after else None
         pages: Iterator[Sequence[ObjectMeta]] | None = None
@@ -172,14 +172,14 @@ class BucketStore:
                 raise
 
         begins: set[str] = set()
-        while page := self._ask(prefix, following):
+        while page := self._send_request(prefix, following):
             note_begin(page, begins)
             last = page[-1]["path"]
             yield page
 
     def folders(self, prefix: str) -> Iterator[str]:
         top = (self._prefix + check_prefix(prefix)).rstrip("/") or None
-        names = self._ask(prefix, lambda: obstore.list_with_delimiter(self._lists, top)["common_prefixes"])
+        names = self._send_request(prefix, lambda: obstore.list_with_delimiter(self._lists, top)["common_prefixes"])
         yield from sorted(f"{name.rstrip('/').removeprefix(self._prefix)}/" for name in names)
 
     def _is_folder_marker(self, entry: Entry) -> bool:
@@ -187,38 +187,38 @@ class BucketStore:
         return entry.size == 0 and self.head(entry.path) is None
 
     def head(self, path: str) -> Entry | None:
-        key = self._key(path)
-        meta = self._find(path, lambda: obstore.head(self._client, key))
-        return self._entry(meta) if meta else None
+        key = self._object_key(path)
+        meta = self._find_or_none(path, lambda: obstore.head(self._client, key))
+        return self._entry_of_meta(meta) if meta else None
 
     def read(self, path: str) -> bytes:
         tagged = self.read_tagged(path)
         if tagged is None:
-            raise self._missing(path)
+            raise self._missing_object_error(path)
         return tagged[0]
 
-    def _error(self, path: str, trouble: Problem) -> StoreError:
+    def _request_error(self, path: str, trouble: Problem) -> StoreError:
         return store_error(path, self._url, trouble, self._access)
 
-    def _missing(self, path: str) -> StoreError:
+    def _missing_object_error(self, path: str) -> StoreError:
         return StoreError(f"{path}: no such object in {self.url}")
 
     def read_tagged(self, path: str) -> tuple[bytes, str] | None:
-        key = self._key(path)
+        key = self._object_key(path)
 
         def get() -> tuple[bytes, str]:
             got = obstore.get(self._client, key)
-            return bytes(got.bytes()), _unquoted(got.meta["e_tag"])
+            return bytes(got.bytes()), _unquote_etag(got.meta["e_tag"])
 
-        return self._find(path, get)
+        return self._find_or_none(path, get)
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        key = self._key(path)
+        key = self._object_key(path)
         if start == end:
             return b""
-        data = self._find(path, lambda: bytes(obstore.get_range(self._client, key, start=start, end=end)))
+        data = self._find_or_none(path, lambda: bytes(obstore.get_range(self._client, key, start=start, end=end)))
         if data is None:
-            raise self._missing(path)
+            raise self._missing_object_error(path)
         if len(data) != end - start:
             raise StoreError(f"{path}: it has no bytes {start} to {end}: it was replaced meanwhile; try again")
         return data
@@ -227,20 +227,20 @@ class BucketStore:
         # Each request is short and is retried, however slowly the caller reads.
         if start and version and start >= version.size:
             return
-        data, entry = self._step(path, start, Entry(path, version.size, version.etag) if version else None)
+        data, entry = self._read_step(path, start, Entry(path, version.size, version.etag) if version else None)
         if entry.size <= start + len(data):
-            yield from _pieces(data)
+            yield from _cut_into_pieces(data)
             return
         with thread_pool(1) as ahead:
             for following in range(start + STEP, entry.size, STEP):
-                coming = ahead.submit(self._step, path, following, entry)
-                yield from _pieces(data)
+                coming = ahead.submit(self._read_step, path, following, entry)
+                yield from _cut_into_pieces(data)
                 data, _ = coming.result()
-            yield from _pieces(data)
+            yield from _cut_into_pieces(data)
 
-    def _step(self, path: str, start: int, whole: Entry | None) -> tuple[memoryview, Entry]:
+    def _read_step(self, path: str, start: int, whole: Entry | None) -> tuple[memoryview, Entry]:
         """The STEP bytes from `start`, of the object `whole` that a listing or the first step found."""
-        key = self._key(path)
+        key = self._object_key(path)
         options: GetOptions = {
             "range": (start, min(start + STEP, whole.size) if whole and whole.size else start + STEP)
         }
@@ -249,23 +249,23 @@ class BucketStore:
 
         def get() -> tuple[memoryview, Entry]:
             got = obstore.get(self._client, key, options=options)
-            return memoryview(got.bytes()), self._entry(got.meta)
+            return memoryview(got.bytes()), self._entry_of_meta(got.meta)
 
         try:
-            data, entry = with_retries(get, _problem, self._server)[0]
+            data, entry = with_retries(get, _problem_of_error, self._server)[0]
         except GaveUp as error:
             if (
                 error.trouble.status == 416 and not start and not (whole and whole.size)
             ):  # an empty object has no ranges
                 return memoryview(b""), Entry(path, 0, "")
             if error.trouble.status == 412:
-                raise self._replaced(path) from None
-            raise self._error(path, error.trouble) from None
+                raise self._replaced_object_error(path) from None
+            raise self._request_error(path, error.trouble) from None
         if len(data) != min(start + STEP, entry.size) - start or (whole and entry.size != whole.size):
-            raise self._replaced(path)
+            raise self._replaced_object_error(path)
         return data, entry
 
-    def _replaced(self, path: str) -> StoreError:
+    def _replaced_object_error(self, path: str) -> StoreError:
         return StoreError(f"{path}: it was replaced while it was read; try again")
 
     def upload(self, path: str) -> BucketUpload:
@@ -279,19 +279,19 @@ class BucketStore:
             path: path of the object.
             etag: etag of the existing object; None: there must be none.
         """
-        return self._multipart().begin(self._key(path), path, etag)
+        return self._open_multipart_client().begin_upload(self._object_key(path), path, etag)
 
     def put(self, path: str, data: bytes) -> Entry:
-        key = self._key(path)
+        key = self._object_key(path)
 
         def put() -> str | None:
             check_fence()
             return obstore.put(self._client, key, data, use_multipart=False)["e_tag"]
 
-        return Entry(path, len(data), _unquoted(self._ask(path, put)))
+        return Entry(path, len(data), _unquote_etag(self._send_request(path, put)))
 
     def put_if(self, path: str, data: bytes, etag: str | None) -> Entry:
-        key = self._key(path)
+        key = self._object_key(path)
         mode: PutMode = "create" if etag is None else {"e_tag": f'"{etag}"'}
 
         def put() -> str | None:
@@ -299,7 +299,7 @@ class BucketStore:
             return obstore.put(self._client, key, data, mode=mode)["e_tag"]
 
         try:
-            done, _ = with_retries(put, _problem, self._server)
+            done, _ = with_retries(put, _problem_of_error, self._server)
         except GaveUp as error:
             # An earlier try may have succeeded although its answer was lost: then the existing object is ours.
             tagged = self.read_tagged(path) if error.doubtful and not error.trouble.is_passing else None
@@ -308,33 +308,33 @@ class BucketStore:
             trouble = error.trouble
             if trouble.lost_race or (trouble.status == 404 and trouble.code != NO_BUCKET):
                 raise Conflict(f"{path}: another run wrote it meanwhile; run again") from None
-            raise self._error(path, trouble) from None
-        return Entry(path, len(data), _unquoted(done))
+            raise self._request_error(path, trouble) from None
+        return Entry(path, len(data), _unquote_etag(done))
 
     def delete(self, paths: Iterable[str], still: Callable[[], bool] | None = None) -> None:
-        keys = [self._key(path) for path in paths]
+        keys = [self._object_key(path) for path in paths]
         for start in range(0, len(keys), DELETE_BATCH):
-            self._delete(keys[start : start + DELETE_BATCH], still)
+            self._delete_batch(keys[start : start + DELETE_BATCH], still)
 
-    def _delete(self, batch: Sequence[str], still: Callable[[], bool] | None) -> None:
+    def _delete_batch(self, batch: Sequence[str], still: Callable[[], bool] | None) -> None:
         path = batch[0].removeprefix(self._prefix)
 
         def delete() -> None:
             check_still(path, still)
             obstore.delete(self._client, batch)
 
-        self._ask(path, delete)
+        self._send_request(path, delete)
 
     def sweep(self) -> None:
         """Does nothing: a bucket does not tell whether the writer of an unfinished upload lives; see unfinished()."""
 
     def unfinished(self) -> Sequence[UnfinishedUpload]:
-        return self._multipart().unfinished(self._prefix)
+        return self._open_multipart_client().unfinished(self._prefix)
 
     def abort(self, upload: UnfinishedUpload) -> None:
-        self._multipart().abort(self._key(upload.path), upload)
+        self._open_multipart_client().abort(self._object_key(upload.path), upload)
 
-    def _multipart(self) -> "Multipart":
+    def _open_multipart_client(self) -> "Multipart":
         from gristmill.lake.store.s3_multipart import Multipart, open_client  # noqa: PLC0415 - boto3 is dear to import
 
         if self._part_client is None:
@@ -342,6 +342,6 @@ class BucketStore:
         return Multipart(self._part_client, self._bucket, self._url)
 
 
-def _pieces(data: memoryview) -> Iterator[bytes]:
+def _cut_into_pieces(data: memoryview) -> Iterator[bytes]:
     for start in range(0, len(data), PIECE):
         yield bytes(data[start : start + PIECE])

@@ -50,7 +50,7 @@ def open_client(given: Mapping[str, str]) -> Any:
     return boto3.Session(profile_name=given.get("profile")).client("s3", config=settings, **named)
 
 
-def _problem(error: Exception) -> Problem:
+def _problem_of_error(error: Exception) -> Problem:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         code = str(error.response.get("Error", {}).get("Code", ""))
@@ -82,12 +82,12 @@ class Parts:
         self._path, self._url, self._etag = path, url, etag
         self._sent: list[str] = []
         self._under_way: deque[Future[str]] = deque()
-        self._id = self._ask(lambda: str(self._client.create_multipart_upload(**self._where)["UploadId"]))
+        self._id = self._send_request(lambda: str(self._client.create_multipart_upload(**self._where)["UploadId"]))
         self._threads = thread_pool(AT_ONCE)
 
-    def _ask(self, do: Callable[[], str]) -> str:
+    def _send_request(self, do: Callable[[], str]) -> str:
         try:
-            return with_retries(do, _problem, self._url)[0]
+            return with_retries(do, _problem_of_error, self._url)[0]
         except GaveUp as error:
             raise store_error(self._path, self._url, error.trouble) from None
 
@@ -96,13 +96,13 @@ class Parts:
         while len(self._under_way) >= AT_ONCE:
             self._sent.append(self._under_way.popleft().result())
         number = len(self._sent) + len(self._under_way) + 1
-        self._under_way.append(self._threads.submit(self._send, part, number))
+        self._under_way.append(self._threads.submit(self._send_numbered_part, part, number))
 
-    def _send(self, part: bytes, number: int) -> str:
+    def _send_numbered_part(self, part: bytes, number: int) -> str:
         where = {**self._where, "UploadId": self._id, "PartNumber": number}
-        return self._ask(lambda: str(self._client.upload_part(**where, Body=part)["ETag"]))
+        return self._send_request(lambda: str(self._client.upload_part(**where, Body=part)["ETag"]))
 
-    def complete(self) -> str:
+    def complete_upload(self) -> str:
         """Completes the object.
 
         Returns:
@@ -122,17 +122,17 @@ class Parts:
             return str(self._client.complete_multipart_upload(**where, **unless)["ETag"])
 
         try:
-            found, _ = with_retries(complete, _problem, self._url)
+            found, _ = with_retries(complete, _problem_of_error, self._url)
         except GaveUp as error:
-            found = self._expected()
-            if not error.doubtful or self._there() != found:
+            found = self._expected_etag()
+            if not error.doubtful or self._present_etag() != found:
                 if error.trouble.lost_race or error.trouble.status == 404:
                     raise Conflict(f"{self._path}: another run wrote it meanwhile; run again") from None
                 raise store_error(self._path, self._url, error.trouble) from None
         self._threads.shutdown()
         return found.strip('"')
 
-    def _expected(self) -> str:
+    def _expected_etag(self) -> str:
         """The etag that S3 computes from these parts. It identifies our object if the last answer was lost."""
         digest = hashlib.md5(usedforsecurity=False)
         with suppress(ValueError):  # encrypted buckets have other etags: then no object is taken for ours
@@ -140,9 +140,9 @@ class Parts:
                 digest.update(bytes.fromhex(etag.strip('"')))
         return f"{digest.hexdigest()}-{len(self._sent)}"
 
-    def _there(self) -> str:
+    def _present_etag(self) -> str:
         with suppress(StoreError):
-            return self._ask(lambda: str(self._client.head_object(**self._where)["ETag"])).strip('"')
+            return self._send_request(lambda: str(self._client.head_object(**self._where)["ETag"])).strip('"')
         return ""
 
     def abort(self) -> None:
@@ -164,7 +164,7 @@ class Multipart:
     def __init__(self, client: Any, bucket: str, url: str) -> None:
         self._client, self._bucket, self._url = client, bucket, url
 
-    def begin(self, key: str, path: str, etag: str | None) -> Parts:
+    def begin_upload(self, key: str, path: str, etag: str | None) -> Parts:
         """A new upload.
 
         Args:
@@ -179,7 +179,7 @@ class Multipart:
         found: list[UnfinishedUpload] = []
         where: dict[str, str] = {"Bucket": self._bucket, "Prefix": prefix}
         while True:
-            page = self._ask(prefix, lambda: self._client.list_multipart_uploads(**where))  # noqa: B023 - asked at once
+            page = self._send_request(prefix, lambda: self._client.list_multipart_uploads(**where))  # noqa: B023 - asked at once
             found += [
                 UnfinishedUpload(each["Key"].removeprefix(prefix), each["UploadId"], each["Initiated"].timestamp())
                 for each in page.get("Uploads", ())
@@ -203,10 +203,10 @@ class Multipart:
             except self._client.exceptions.NoSuchUpload:
                 return
 
-        self._ask(upload.path, abort)
+        self._send_request(upload.path, abort)
 
-    def _ask(self, path: str, do: Callable[[], T]) -> T:
+    def _send_request(self, path: str, do: Callable[[], T]) -> T:
         try:
-            return with_retries(do, _problem, self._url)[0]
+            return with_retries(do, _problem_of_error, self._url)[0]
         except GaveUp as error:
             raise store_error(path, self._url, error.trouble) from None

@@ -136,10 +136,10 @@ def with_retries(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
         GaveUp: no try succeeded; holds the last error.
     """
     with WATCH.request(server, PATIENCE) as request:
-        return _tried(do, trouble_of, request)
+        return _try_request(do, trouble_of, request)
 
 
-def _tried(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], request: Request) -> tuple[T, bool]:
+def _try_request(do: Callable[[], T], trouble_of: Callable[[Exception], Problem], request: Request) -> tuple[T, bool]:
     end = time.monotonic() + PATIENCE
     pause = FIRST_PAUSE
     doubtful = False

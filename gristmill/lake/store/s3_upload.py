@@ -55,7 +55,7 @@ class BucketUpload:
             return self._store.put_if(self._path, last, self._before)
         if last:
             self._parts.send(last)
-        etag = self._parts.complete()
+        etag = self._parts.complete_upload()
         self._parts = None
         return Entry(self._path, self._size + len(last), etag)
 

@@ -69,23 +69,23 @@ class BucketWatch:
         """
         request = Request(server, patience)
         if server:
-            self._begin(request)
+            self._begin_watch(request)
         try:
             yield request
         finally:
             self._requests.discard(request)
 
-    def _begin(self, request: Request) -> None:
+    def _begin_watch(self, request: Request) -> None:
         with self._lock:
             if self._process != os.getpid():  # a forked process has no threads
                 self._process = os.getpid()
                 self._busy = threading.Event()
                 self._requests = set()
-                start_thread(self._run, self._busy, name="bucket watch")
+                start_thread(self._run_watch_thread, self._busy, name="bucket watch")
             self._requests.add(request)
             self._busy.set()
 
-    def _run(self, busy: threading.Event) -> None:
+    def _run_watch_thread(self, busy: threading.Event) -> None:
         while True:
             busy.wait()
             time.sleep(LOOK)
@@ -97,9 +97,9 @@ class BucketWatch:
             for request in sorted(requests, key=lambda each: -each.began):
                 oldest[request.server] = request
             for request in oldest.values():
-                self._look(request)
+                self._check_patience(request)
 
-    def _look(self, request: Request) -> None:
+    def _check_patience(self, request: Request) -> None:
         now = time.monotonic()
         waited = now - request.began
         if waited < LATE or now - self._said.get(request.server, -AGAIN) < AGAIN:

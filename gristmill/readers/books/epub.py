@@ -21,7 +21,7 @@ from gristmill.readers.files.creative_commons import creative_commons
 from gristmill.readers.files.raw_files import refused_file
 from gristmill.readers.files.xml_text import BlockText
 from gristmill.readers.text import Unfit, fit_text
-from gristmill.readers.xml_events import XmlElement, parsed
+from gristmill.readers.xml_events import XmlElement, parse_xml_document
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
@@ -99,7 +99,7 @@ class EpubBooks(Reader):
             if len(packages) != 1:
                 raise DataError(f"{raw.path}: {len(packages)} package files (.opf), not one; acquire it again")
             try:
-                package = _package(packages[0])
+                package = _read_package_file(packages[0])
             except Unfit as unfit:
                 yield refused_file(raw, packages[0], unfit)
                 return
@@ -107,22 +107,22 @@ class EpubBooks(Reader):
                 yield LeftOut("not in the spine", others)
             if package.pictures:
                 yield LeftOut("pictures in the spine", package.pictures)
-            left_out = [path for path in package.spine if _stem(path) in self.without]
+            left_out = [path for path in package.spine if _file_stem(path) in self.without]
             if left_out:
                 yield LeftOut("matter around the text", len(left_out))
             numbers = {path: n for n, path in enumerate((p for p in package.spine if p not in left_out), start=1)}
             if self.unit == "chapter":
-                yield from self._chapters(package, numbers, archive, raw)
+                yield from self._convert_chapters(package, numbers, archive, raw)
             else:
-                yield from self._book(package, numbers, archive, raw)
+                yield from self._convert_book(package, numbers, archive, raw)
 
-    def _book(
+    def _convert_book(
         self, package: _Package, numbers: dict[str, int], archive: ArchivePasses, raw: RawObject
     ) -> Iterator[Converted]:
         """The book, if all its texts are there."""
         found: dict[str, str] = {}
         size = 0
-        for file, text in _texts(archive, numbers, raw):
+        for file, text in _read_chapter_texts(archive, numbers, raw):
             if isinstance(text, Refused):
                 yield text._replace(id=package.book)
             elif size <= raw.limits.row:
@@ -135,23 +135,25 @@ class EpubBooks(Reader):
         elif len(found) == len(numbers):
             text = "\n\n".join(found[path] for path in numbers if found[path])
             yield (
-                self._document(package, "", text, {}) if text else Refused("empty text", raw.name, b"", id=package.book)
+                self._book_document(package, "", text, {})
+                if text
+                else Refused("empty text", raw.name, b"", id=package.book)
             )
 
-    def _chapters(
+    def _convert_chapters(
         self, package: _Package, numbers: dict[str, int], archive: ArchivePasses, raw: RawObject
     ) -> Iterator[Converted]:
         """The texts, in the order of the archive."""
-        for path, text in _texts(archive, numbers, raw):
+        for path, text in _read_chapter_texts(archive, numbers, raw):
             part = f"#{posixpath.relpath(path, package.folder or '.')}"
             if isinstance(text, Refused):
                 yield text._replace(id=f"{package.book}{part}")
             elif text:
-                yield self._document(package, part, text, {"path": path, "chapter": numbers[path]})
+                yield self._book_document(package, part, text, {"path": path, "chapter": numbers[path]})
             else:
                 yield LeftOut("empty")
 
-    def _document(self, package: _Package, part: str, text: str, more: dict[str, Any]) -> Document:
+    def _book_document(self, package: _Package, part: str, text: str, more: dict[str, Any]) -> Document:
         return Document(
             id=f"{package.book}{part}",
             text=f"{text}\n",
@@ -161,13 +163,15 @@ class EpubBooks(Reader):
         )
 
 
-def _texts(archive: ArchivePasses, paths: Collection[str], raw: RawObject) -> Iterator[tuple[str, str | Refused]]:
+def _read_chapter_texts(
+    archive: ArchivePasses, paths: Collection[str], raw: RawObject
+) -> Iterator[tuple[str, str | Refused]]:
     """The path and the text of each file, in the order of the archive; or why it has no text."""
     missing = set(paths)
     for file in archive.members(lambda name: name in paths):
         missing.discard(file.name)
         try:
-            text = _text(file)
+            text = _readable_chapter_text(file)
         except Unfit as unfit:
             yield file.name, refused_member(raw, file) if file.refused else refused_file(raw, file, unfit)
         else:
@@ -184,27 +188,27 @@ def _is_package(name: str, texts: set[str]) -> bool:
     return name.endswith(".opf")
 
 
-def _stem(path: str) -> str:
+def _file_stem(path: str) -> str:
     """The name of a file without its folders and its ending."""
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _text(file: Member) -> str:
+def _readable_chapter_text(file: Member) -> str:
     """The readable text of a chapter."""
     if file.refused:
         raise Unfit(file.refused)
-    body = parsed([file.raw], where=file.name).find("body")
+    body = parse_xml_document([file.raw], where=file.name).find("body")
     if body is None:
         raise Unfit("no body")
     text = _TEXT(body)
     return fit_text(text) if text else ""
 
 
-def _package(file: Member) -> _Package:
+def _read_package_file(file: Member) -> _Package:
     """The package file."""
     if file.refused:
         raise Unfit(file.refused)
-    root = parsed([file.raw], where=file.name)
+    root = parse_xml_document([file.raw], where=file.name)
     about, manifest, spine = root.find("metadata"), root.find("manifest"), root.find("spine")
     if about is None or manifest is None or spine is None:
         raise Unfit("no package of a book", "it has no metadata, manifest or spine")
@@ -224,16 +228,16 @@ def _package(file: Member) -> _Package:
         item = items.get(reference.attributes.get("idref", ""))
         if item is None:
             raise Unfit("spine names no item", repr(reference.attributes.get("idref", ""))[:80])
-        href = _href(item, items)
+        href = _text_file_of_item(item, items)
         if href is None:
             pictures += 1
         else:
             paths.append(posixpath.normpath(posixpath.join(folder, unquote(href))))
     created = next(iter(given.all("date")), "")
-    return _Package(book, created, _metadata(given), list(dict.fromkeys(paths)), pictures, folder)
+    return _Package(book, created, _book_metadata(given), list(dict.fromkeys(paths)), pictures, folder)
 
 
-def _href(item: Mapping[str, str], items: Mapping[str, Mapping[str, str]]) -> str | None:
+def _text_file_of_item(item: Mapping[str, str], items: Mapping[str, Mapping[str, str]]) -> str | None:
     """Where the text of an item is: its own file, or that of the item that it names to stand in. None of a picture.
 
     An item of an unknown type is read as a text. If that fails, the book is refused.
@@ -266,7 +270,7 @@ class _Values:
         return [text for text in texts if text]
 
 
-def _metadata(given: _Values) -> dict[str, Any]:
+def _book_metadata(given: _Values) -> dict[str, Any]:
     """The metadata of a book; what the package does not give is left out."""
     identifiers = [text for _, text in given.identifiers if text]
     isbn = [each for each in identifiers if _ISBN.fullmatch(each)]

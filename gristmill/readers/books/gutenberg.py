@@ -116,22 +116,22 @@ class GutenbergTexts(FileDocuments):
 
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:
         try:
-            yield self._book(file, raw)
+            yield self._book_document(file, raw)
         except Unfit as unfit:
             number = _NUMBER.search(file.raw[:_HEAD].decode("latin-1"))
             yield refused_file(raw, file, unfit)._replace(id=f"gutenberg-{number[1]}" if number else "")
 
-    def _book(self, file: Member, raw: RawObject) -> Document:
-        text = _decoded(file.raw, self.encoding).replace("\r\n", "\n")
+    def _book_document(self, file: Member, raw: RawObject) -> Document:
+        text = _decode_stated_encoding(file.raw, self.encoding).replace("\r\n", "\n")
         start = _START.search(text)
         if start is None:
             raise Unfit("no start of the book", "no line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
-        head, (body, rest) = text[: start.start()], _body(text, start.end())
+        head, (body, rest) = text[: start.start()], _cut_book_body(text, start.end())
         if _START.search(text, start.end()):
             raise Unfit("two books in one file", "a second line `*** START OF THE PROJECT GUTENBERG EBOOK ... ***`")
-        if behind := _foreign(rest):
+        if behind := _foreign_character_count(rest):
             raw.count(BEHIND, behind)
-        fields = _fields(head)
+        fields = _header_fields(head)
         number = _NUMBER.search(head)
         if number is None:
             raise Unfit("no number of the book", "no `[EBook #...]` in the header")
@@ -140,7 +140,9 @@ class GutenbergTexts(FileDocuments):
         language = "; ".join(fields.get("language", ["und"]))
         ours = {"authors": fields.get("author", []), "language": _LANGUAGES.get(language.lower(), language)}
         metadata = beside(beside(metadata, others), ours)
-        created = _day(metadata.get("posting_date", "")) or _day(metadata.get("release_date", ""))
+        created = _parse_english_date(metadata.get("posting_date", "")) or _parse_english_date(
+            metadata.get("release_date", "")
+        )
         return Document(
             id=f"gutenberg-{number[1]}",
             text=fit_text((body if self.credits else _without_credits(body)).strip("\n")) + "\n",
@@ -156,7 +158,7 @@ _CREDITS = re.compile(
 )
 
 
-def _body(text: str, start: int) -> tuple[str, str]:
+def _cut_book_body(text: str, start: int) -> tuple[str, str]:
     """The book from here to its end mark, without the words that may be directly before it; and what is behind it.
 
     Raises:
@@ -173,16 +175,16 @@ def _body(text: str, start: int) -> tuple[str, str]:
     return f"{body[: words.start()]}\n" if words else text[start : end.start()], text[end.start() :]
 
 
-def _foreign(rest: str) -> int:
+def _foreign_character_count(rest: str) -> int:
     r"""The characters behind a book's end that are not Project Gutenberg's, without white space.
 
     Args:
         rest: the text from the end mark on.
 
     >>> licence = "Updated editions will replace the previous one. ... to hear\nabout new eBooks."
-    >>> _foreign(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}\n")
+    >>> _foreign_character_count(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\n{licence}\n")
     0
-    >>> _foreign(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\nA note.\n\n{licence}\n")
+    >>> _foreign_character_count(f"*** END OF THE PROJECT GUTENBERG EBOOK X ***\n\nA note.\n\n{licence}\n")
     6
     """
     rest = _END_LINE.sub("", rest, count=1)
@@ -193,7 +195,7 @@ def _foreign(rest: str) -> int:
     return len("".join(_ABOUT_FILE.sub("", rest).split()))
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _decode_stated_encoding(data: bytes, encoding: str) -> str:
     """The text, in the encoding that the header states."""
     stated = _ENCODING.search(data[:_HEAD])
     name = stated[1].decode("ascii", "replace").strip().lower() if stated else encoding
@@ -214,7 +216,7 @@ def _decoded(data: bytes, encoding: str) -> str:
     return text
 
 
-def _fields(head: str) -> dict[str, list[str]]:
+def _header_fields(head: str) -> dict[str, list[str]]:
     """The values of each field of a header, by its name in lower case with `_`.
 
     A line that is not a field continues the field before. A field may be there several times, such as an author.
@@ -233,7 +235,7 @@ def _fields(head: str) -> dict[str, list[str]]:
     return {name: [" ".join(lines).strip() for lines in given] for name, given in fields.items()}
 
 
-def _day(words: str) -> str:
+def _parse_english_date(words: str) -> str:
     """A date such as `August 26, 2008` as RFC 3339; empty if it names no day."""
     found = _RELEASED.search(words)
     try:

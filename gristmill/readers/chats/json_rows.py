@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gristmill.readers.jsonl import raw_lines, value_of
+from gristmill.readers.jsonl import json_value_or_refusal, raw_lines
 from gristmill.recipes.raw_object import RawObject, Refused
 
 
@@ -38,7 +38,7 @@ def json_rows(raw: RawObject) -> Iterator[JsonRow | Refused]:
     """
     for number, line in raw_lines(raw):
         where = f"{raw.name} row {number}"
-        fields = value_of(line, where)
+        fields = json_value_or_refusal(line, where)
         if isinstance(fields, dict):
             yield JsonRow(fields, where, line)
         else:

@@ -22,7 +22,7 @@ from gristmill.recipes.reader import Reader
 _DIGITS = 32
 
 
-def turns_of(text: str, marks: Mapping[str, str]) -> list[dict[str, str]]:
+def split_marked_turns(text: str, marks: Mapping[str, str]) -> list[dict[str, str]]:
     r"""The turns of a marked string, in OpenAI's form.
 
     A mark counts at the beginning of a paragraph, with a colon behind it. White space around a turn is not kept.
@@ -34,7 +34,7 @@ def turns_of(text: str, marks: Mapping[str, str]) -> list[dict[str, str]]:
     Raises:
         Unfit: "no turn", or "text before the first turn".
 
-    >>> turns_of("\n\nHuman: Hi\n\nAssistant: Ho", {"Human": "user", "Assistant": "assistant"})
+    >>> split_marked_turns("\n\nHuman: Hi\n\nAssistant: Ho", {"Human": "user", "Assistant": "assistant"})
     [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Ho'}]
     """
     either = "|".join(map(re.escape, marks))
@@ -84,11 +84,11 @@ class MarkedTurns(Reader):
                 yield row
                 continue
             span = raw.raw_span
-            for each in self._row(row):
+            for each in self._convert_row(row):
                 raw.raw_span = span
                 yield each
 
-    def _row(self, row: JsonRow) -> Iterator[Converted]:
+    def _convert_row(self, row: JsonRow) -> Iterator[Converted]:
         others = {key: value for key, value in row.fields.items() if key not in (*self.keys, *self.leave_out)}
         digest = hashlib.sha256()
         for key in self.keys:
@@ -99,7 +99,7 @@ class MarkedTurns(Reader):
         for key in self.keys:
             row_id = f"{digest.hexdigest()[:_DIGITS]}-{key}"
             try:
-                messages = turns_of(row.fields[key], self.marks)
+                messages = split_marked_turns(row.fields[key], self.marks)
                 metadata = beside(others, {"messages": messages, "choice": key}, "name it in leave_out, or rename it")
             except Unfit as unfit:
                 yield row.refused(unfit.reason, f"field {key!r}: {unfit.detail}")._replace(id=row_id)

@@ -63,7 +63,7 @@ class ReplyTrees(Reader):
                 continue
             span = raw.raw_span
             try:
-                made = list(self._tree(row.fields))
+                made = list(self._convert_tree(row.fields))
             except Unfit as unfit:
                 yield row.refused(unfit.reason, unfit.detail)
                 continue
@@ -71,21 +71,21 @@ class ReplyTrees(Reader):
                 raw.raw_span = span
                 yield each
 
-    def _tree(self, tree: Message) -> Iterator[Document | LeftOut]:
+    def _convert_tree(self, tree: Message) -> Iterator[Document | LeftOut]:
         prompt = tree.get("prompt")
         if not isinstance(prompt, dict):
             raise Unfit("no field 'prompt'", f"the row has: {', '.join(tree)}"[:200])
-        found, deleted = _paths(prompt, best=self.paths == "best")
+        found, deleted = _conversation_paths(prompt, best=self.paths == "best")
         if deleted:
             yield LeftOut("deleted message", deleted)
         if self.end == "assistant":
-            found = _longest([path for path in map(_until_answer, found) if path])
+            found = _longest_paths([path for path in map(_until_answer, found) if path])
         if not found:
             yield LeftOut("tree without an answer")
         for path in found:
-            yield self._document(tree, path)
+            yield self._path_document(tree, path)
 
-    def _document(self, tree: Message, path: Path) -> Document:
+    def _path_document(self, tree: Message, path: Path) -> Document:
         messages = [{"role": ROLES[each["role"]], "content": each["text"]} for each in path]
         last = path[-1]
         metadata: Message = {
@@ -106,7 +106,7 @@ class ReplyTrees(Reader):
         )
 
 
-def _paths(prompt: Message, *, best: bool) -> tuple[list[Path], int]:
+def _conversation_paths(prompt: Message, *, best: bool) -> tuple[list[Path], int]:
     """The paths from the prompt to messages without replies, in the order of the tree, and how many were deleted."""
     found: list[Path] = []
     seen: set[str] = set()
@@ -114,7 +114,7 @@ def _paths(prompt: Message, *, best: bool) -> tuple[list[Path], int]:
     deleted = 1 - len(ahead)
     while ahead:
         before, message = ahead.pop()
-        _check(message, seen)
+        _check_message(message, seen)
         path = (*before, message)
         replies = message.get("replies") or []
         if not isinstance(replies, list):
@@ -122,7 +122,7 @@ def _paths(prompt: Message, *, best: bool) -> tuple[list[Path], int]:
         kept = [reply for reply in replies if not _is_deleted(reply)]
         deleted += len(replies) - len(kept)
         if best:
-            kept = sorted(kept, key=_rank)[:1]
+            kept = sorted(kept, key=_reply_rank)[:1]
         if not kept:
             found.append(path)
         ahead += [(path, reply) for reply in reversed(kept)]
@@ -135,12 +135,12 @@ def _is_deleted(message: object) -> bool:
     return message.get("deleted") is True
 
 
-def _rank(reply: Message) -> int:
+def _reply_rank(reply: Message) -> int:
     rank = reply.get("rank")
     return rank if isinstance(rank, int) else _LAST
 
 
-def _longest(paths: list[Path]) -> list[Path]:
+def _longest_paths(paths: list[Path]) -> list[Path]:
     """The paths that are not the beginning of another one, each once."""
     inner = {message["message_id"] for path in paths for message in path[:-1]}
     return list({path[-1]["message_id"]: path for path in paths if path[-1]["message_id"] not in inner}.values())
@@ -154,7 +154,7 @@ def _until_answer(path: Path) -> Path:
     return path[:end]
 
 
-def _check(message: Message, seen: set[str]) -> None:
+def _check_message(message: Message, seen: set[str]) -> None:
     """Checks that a message has an id of its own, a text and a known role."""
     for key in ("message_id", "text", "role"):
         if not isinstance(message.get(key), str) or (key == "message_id" and not message[key]):

@@ -9,7 +9,7 @@ from msgspec import Meta
 from gristmill.errors import RecipeError, known_names
 from gristmill.lake.rows.document import Document
 from gristmill.readers.archive import TAR, ZIP, is_archive, refused_member
-from gristmill.readers.code.languages import LANGUAGES, language_of
+from gristmill.readers.code.languages import LANGUAGES, programming_language
 from gristmill.readers.code.left_out import is_binary, is_generated, is_minified, is_vendored
 from gristmill.readers.code.licences import UNKNOWN, LicenceFiles, is_licence_file, licence_in
 from gristmill.readers.files.archive_passes import ArchivePasses
@@ -87,7 +87,7 @@ class CodeFiles(Reader):
             yield LeftOut("link")
             return
         if is_archive(raw.path):
-            yield from self._archive(raw)
+            yield from self._convert_archive(raw)
             return
         parts = raw.name.split("/")
         count = min(self.folders, len(parts) - 1)
@@ -96,16 +96,22 @@ class CodeFiles(Reader):
             name = self.repository or "/".join(parts[:count])
             path = "/".join(file.name.split("/")[count:])
             if file.refused or size > self.largest:
-                reason = "binary" if is_binary(file.raw) else self._reason(path, "", language_of(path, ""))
+                reason = (
+                    "binary" if is_binary(file.raw) else self._left_out_reason(path, "", programming_language(path, ""))
+                )
                 yield (
                     LeftOut(reason)
                     if reason
                     else Refused(
-                        TOO_LARGE, f"{raw.name} ({size} bytes)", file.raw[:_LICENCE_SIZE], size, id=_id(name, path)
+                        TOO_LARGE,
+                        f"{raw.name} ({size} bytes)",
+                        file.raw[:_LICENCE_SIZE],
+                        size,
+                        id=_source_file_id(name, path),
                     )
                 )
             else:
-                yield self._converted(file, raw, name, path, LicenceFiles())
+                yield self._convert_source_file(file, raw, name, path, LicenceFiles())
 
     def leaves_link(self, name: str) -> bool:
         """Whether a link is left out, also one to nothing: one that has an archive's name is followed.
@@ -115,12 +121,12 @@ class CodeFiles(Reader):
         """
         return not is_archive(name)
 
-    def _archive(self, raw: RawObject) -> Iterator[Converted]:
-        name = self.repository or _stem(raw.name)
+    def _convert_archive(self, raw: RawObject) -> Iterator[Converted]:
+        name = self.repository or _archive_stem(raw.name)
         with ArchivePasses(raw) as archive:
             licences = LicenceFiles()
             for file in archive.members(is_licence_file, _LICENCE_SIZE):
-                licences.add(self._path(file.name), file.raw.decode("utf-8", "replace"))
+                licences.add(self._repository_path(file.name), file.raw.decode("utf-8", "replace"))
             vendored: list[str] = []
 
             def accept(path: str) -> bool:
@@ -130,25 +136,27 @@ class CodeFiles(Reader):
                 return False
 
             for file in archive.members(accept, self.largest, _BEGIN):
-                path = self._path(file.name)
+                path = self._repository_path(file.name)
                 reason = self._reason_unread(path, file) if file.refused else ""
                 if reason:
                     yield LeftOut(reason)
                 else:
                     yield (
-                        refused_member(raw, replace(file, raw=b""))._replace(id=_id(name, path))
+                        refused_member(raw, replace(file, raw=b""))._replace(id=_source_file_id(name, path))
                         if file.refused
-                        else self._converted(file, raw, name, path, licences)
+                        else self._convert_source_file(file, raw, name, path, licences)
                     )
             if vendored:
                 yield LeftOut("vendored", len(vendored))
 
-    def _path(self, name: str) -> str:
+    def _repository_path(self, name: str) -> str:
         """The path of an archive's file in its repository."""
         parts = name.split("/")
         return "/".join(parts[min(self.strip, len(parts) - 1) :])
 
-    def _converted(self, file: Member, raw: RawObject, repository: str, path: str, licences: LicenceFiles) -> Converted:
+    def _convert_source_file(
+        self, file: Member, raw: RawObject, repository: str, path: str, licences: LicenceFiles
+    ) -> Converted:
         """One source file."""
         if not self.vendored and is_vendored(path):
             return LeftOut("vendored")
@@ -157,14 +165,14 @@ class CodeFiles(Reader):
         if is_binary(file.raw):
             return LeftOut("binary")
         try:
-            text = self._text(file.raw, path)
+            text = self._decode_source_text(file.raw, path)
         except Unfit as unfit:
-            return refused_file(raw, file, unfit)._replace(id=_id(repository, path))
-        language = language_of(path, text)
-        reason = self._reason(path, text, language)
+            return refused_file(raw, file, unfit)._replace(id=_source_file_id(repository, path))
+        language = programming_language(path, text)
+        reason = self._left_out_reason(path, text, language)
         if reason:
             return LeftOut(reason)
-        licence, stated = self._licence(path, text, licences)
+        licence, stated = self._licence_of_file(path, text, licences)
         metadata: dict[str, Any] = {
             "kind": "code",
             "repository": repository,
@@ -176,7 +184,7 @@ class CodeFiles(Reader):
             metadata["license_from"] = stated
         if file.comment:
             metadata["commit"] = file.comment
-        return Document(id=_id(repository, path), text=text, source=self.source, metadata=metadata)
+        return Document(id=_source_file_id(repository, path), text=text, source=self.source, metadata=metadata)
 
     def _reason_unread(self, path: str, file: Member) -> str:
         """Why a file that an archive refuses is left out by its name and first bytes, or "": it may be code.
@@ -187,9 +195,11 @@ class CodeFiles(Reader):
             return file.refused
         if file.refused != TOO_LARGE:
             return ""
-        return self._reason(path, "", language_of(path, "")) or ("binary" if is_binary(file.raw) else "")
+        return self._left_out_reason(path, "", programming_language(path, "")) or (
+            "binary" if is_binary(file.raw) else ""
+        )
 
-    def _reason(self, path: str, text: str, language: str) -> str:
+    def _left_out_reason(self, path: str, text: str, language: str) -> str:
         """Why a file is left out, or ""."""
         if not self.generated and is_generated(path, text):
             return "generated"
@@ -199,7 +209,7 @@ class CodeFiles(Reader):
             return "unknown language"
         return "other language" if self.languages and language not in self.languages else ""
 
-    def _licence(self, path: str, text: str, licences: LicenceFiles) -> tuple[str, str]:
+    def _licence_of_file(self, path: str, text: str, licences: LicenceFiles) -> tuple[str, str]:
         """The licence of a file, and what states it."""
         stated = licence_in(text)
         if stated:
@@ -209,7 +219,7 @@ class CodeFiles(Reader):
             return licence, files
         return self.license, "" if self.license == UNKNOWN else "recipe"
 
-    def _text(self, data: bytes, path: str) -> str:
+    def _decode_source_text(self, data: bytes, path: str) -> str:
         mark = _MARKS.get(data[:2])
         for encoding in (mark,) if mark else self.encodings:
             try:
@@ -225,11 +235,11 @@ class CodeFiles(Reader):
         raise Unfit(UNDECODABLE, f"not {' or '.join((mark,) if mark else self.encodings)}{mend}")
 
 
-def _id(repository: str, path: str) -> str:
+def _source_file_id(repository: str, path: str) -> str:
     return f"{repository}/{path}" if repository else path
 
 
-def _stem(name: str) -> str:
+def _archive_stem(name: str) -> str:
     """The name of an archive without its ending."""
     end = max((end for end in (*TAR, *ZIP) if name.lower().endswith(end)), key=len)
     return name[: -len(end)]

@@ -62,7 +62,7 @@ _LOOK = 64 << 10
 _FIRST_LINE = 200
 
 
-def language_of(path: str, text: str) -> str:
+def programming_language(path: str, text: str) -> str:
     r"""The programming language of a file; empty if it is not known.
 
     The names are those of GitHub's Linguist. The file's name decides; without a known ending, the program in its first
@@ -73,7 +73,7 @@ def language_of(path: str, text: str) -> str:
         text: its text.
 
     >>> files = [("src/Makefile", ""), ("run", "#!/usr/bin/env -S python3 -u\n"), ("a.h", "int f();"), ("b", "int x;")]
-    >>> [language_of(path, text) for path, text in files]
+    >>> [programming_language(path, text) for path, text in files]
     ['Makefile', 'Python', 'C', '']
     """
     name = path.rpartition("/")[2]

@@ -102,11 +102,11 @@ def licence_of_text(text: str) -> str:
     if name == "ISC" and " the above copyright notice " not in words:
         return "0BSD"
     if name == "BSD":
-        return _bsd(words[at:])
+        return _bsd_variant(words[at:])
     return name
 
 
-def _bsd(words: str) -> str:
+def _bsd_variant(words: str) -> str:
     """Which of the BSD licences a text is."""
     if " all advertising materials mentioning features " in words:
         return "BSD-4-Clause"
@@ -151,10 +151,12 @@ class LicenceFiles:
             if folder in self._found:
                 files = sorted(self._found[folder])
                 names = sorted({name for _, name in files})
-                licence = UNKNOWN if UNKNOWN in names else " AND ".join(_grouped(name, names) for name in names)
+                licence = (
+                    UNKNOWN if UNKNOWN in names else " AND ".join(_common_licence_group(name, names) for name in names)
+                )
                 return licence, ", ".join(file for file, _ in files)
         return UNKNOWN, ""
 
 
-def _grouped(name: str, names: list[str]) -> str:
+def _common_licence_group(name: str, names: list[str]) -> str:
     return f"({name})" if " OR " in name and len(names) > 1 else name

@@ -106,21 +106,23 @@ class HeadedTexts(FileDocuments):
             metadata[name] = value
         ours = {"path": file.name, "commit": file.comment} if file.comment else {"path": file.name}
         yield Document(
-            id=file.name if self.id_field is None else self.id_template.format(_given(fields, self.id_field)),
+            id=file.name if self.id_field is None else self.id_template.format(_required_field(fields, self.id_field)),
             text=text if self.header else fit_text(body),
             source=self.source,
-            created=UNSET if self.created_field is None else self._created(_given(fields, self.created_field)),
+            created=UNSET
+            if self.created_field is None
+            else self._created_date(_required_field(fields, self.created_field)),
             metadata=beside(metadata, ours, mend),
         )
 
-    def _created(self, value: str) -> str:
+    def _created_date(self, value: str) -> str:
         try:
             return datetime.strptime(value, self.created_format).strftime("%Y-%m-%dT00:00:00Z")  # noqa: DTZ007 - a day
         except ValueError as error:
             raise Unfit("malformed date", f"{self.created_field}: {error}") from error
 
 
-def _given(fields: Mapping[str, str], name: str) -> str:
+def _required_field(fields: Mapping[str, str], name: str) -> str:
     """A field that a document needs."""
     if not fields.get(name):
         raise Unfit(f"no field {name!r}", f"it has: {', '.join(fields) or 'no field'}")

@@ -40,12 +40,12 @@ class BlockText:
         paragraphs: list[list[str]] = [[]]
         for element in elements:
             paragraphs.append([])
-            self._add(element, paragraphs, in_kept=False)
+            self._add_element_text(element, paragraphs, in_kept=False)
             paragraphs.append([])
         texts = ("".join(pieces) for pieces in paragraphs)
-        return "\n\n".join(text for text in map(_trimmed, texts) if text.strip())
+        return "\n\n".join(text for text in map(_trim_paragraph_lines, texts) if text.strip())
 
-    def _add(self, element: XmlElement, paragraphs: list[list[str]], *, in_kept: bool) -> None:
+    def _add_element_text(self, element: XmlElement, paragraphs: list[list[str]], *, in_kept: bool) -> None:
         in_kept = in_kept or element.name in self._kept
         for each in element.content:
             if isinstance(each, str):
@@ -56,14 +56,14 @@ class BlockText:
                 is_block = each.name in self._blocks or each.name in self._kept
                 if is_block:
                     paragraphs.append([])
-                self._add(each, paragraphs, in_kept=in_kept)
+                self._add_element_text(each, paragraphs, in_kept=in_kept)
                 if is_block:
                     paragraphs.append([])
                 elif each.name in self._cells:
                     paragraphs[-1].append("\t")
 
 
-def _trimmed(text: str) -> str:
+def _trim_paragraph_lines(text: str) -> str:
     """A paragraph without spaces at the ends of its lines; two spaces that met become one."""
     if "\n" not in text:
         return re.sub(" {2,}", " ", text).strip()

@@ -34,18 +34,18 @@ def check_layout(file: IO[bytes], archive: zipfile.ZipFile, name: str) -> None:
     end = 0
     for info in sorted(archive.infolist(), key=lambda each: each.header_offset):
         if info.header_offset < end:
-            raise _damaged(name, f"entry {info.orig_filename!r} overlaps the one before it")
+            raise _damaged_entry_error(name, f"entry {info.orig_filename!r} overlaps the one before it")
         _check_gap(file, end, info.header_offset, name)
-        end = _end_of(file, info)
+        end = _end_of_entry(file, info)
     _check_gap(file, end, archive.start_dir, name)
     size = file.seek(0, 2)
     at = max(size - _END_SIZE - len(archive.comment), 0)
     file.seek(at)
     if file.read(len(_END)) != _END:
-        raise _damaged(name, "more follows behind its end")
+        raise _damaged_entry_error(name, "more follows behind its end")
 
 
-def _end_of(file: IO[bytes], info: zipfile.ZipInfo) -> int:
+def _end_of_entry(file: IO[bytes], info: zipfile.ZipInfo) -> int:
     """The byte after an entry's data, and after the descriptor that may follow it."""
     file.seek(info.header_offset)
     flags: int
@@ -73,10 +73,10 @@ def _check_gap(file: IO[bytes], start: int, end: int, name: str) -> None:
     file.seek(start)
     for at in range(start, end, _STEP):
         if file.read(min(_STEP, end - at)).strip(b"\0"):
-            raise _damaged(name, f"the bytes {start} to {end} belong to no entry of its directory")
+            raise _damaged_entry_error(name, f"the bytes {start} to {end} belong to no entry of its directory")
 
 
-def _damaged(name: str, what: str) -> DataError:
+def _damaged_entry_error(name: str, what: str) -> DataError:
     return DataError(
         f"{name}: not a complete zip archive: {what}: two archives were joined, entries are hidden, or it is damaged;"
         " pack the files into one archive"

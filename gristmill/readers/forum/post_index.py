@@ -57,18 +57,18 @@ class PostIndex:
         """Takes a post."""
         self._waiting.append(place)
         if len(self._waiting) >= _BATCH:
-            self._flush()
+            self._write_waiting_posts()
 
-    def _flush(self) -> None:
+    def _write_waiting_posts(self) -> None:
         self._database.executemany("INSERT INTO posts VALUES (?, ?, ?, ?, ?)", self._waiting)
         self._waiting.clear()
 
-    def threads(self) -> Iterator[list[PostPlace]]:
+    def posts_by_thread(self) -> Iterator[list[PostPlace]]:
         """The posts of each thread, by the ids of the threads.
 
         In a thread, the question comes first, then the answers: the highest score first, of equal scores the lowest id.
         """
-        self._flush()
+        self._write_waiting_posts()
         thread: list[PostPlace] = []
         order = "thread, post <> thread, score DESC, post, start"
         for row in self._database.execute(f"SELECT * FROM posts ORDER BY {order}"):  # noqa: S608 - our own words

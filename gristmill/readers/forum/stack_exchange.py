@@ -18,7 +18,7 @@ from gristmill.readers.files.creative_commons import creative_commons
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.forum.post_index import PostIndex, PostPlace
 from gristmill.readers.text import Unfit, fit_text
-from gristmill.readers.xml_events import XmlElement, parsed, subtrees
+from gristmill.readers.xml_events import XmlElement, parse_wanted_elements, parse_xml_document
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import MOST_SEEKABLE, TOO_LONG, Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.reader import Reader
@@ -74,16 +74,18 @@ class StackExchangePosts(Reader):
                 f"StackExchangePosts of source {self.source!r}: {raw.path} is not in a folder; give the option site"
             )
         with raw.open(seekable=True, unpack=True, most=self.most) as file, PostIndex() as index:
-            declared = _declaration(file)
-            yield from self._indexed(file, raw, index)
-            for places in index.threads():
-                yield from self._thread(places, file, raw, site, declared)
+            declared = _xml_declaration(file)
+            yield from self._index_posts(file, raw, index)
+            for places in index.posts_by_thread():
+                yield from self._convert_thread(places, file, raw, site, declared)
 
-    def _indexed(self, file: IO[bytes], raw: RawObject, index: PostIndex) -> Iterator[Converted]:
+    def _index_posts(self, file: IO[bytes], raw: RawObject, index: PostIndex) -> Iterator[Converted]:
         """Adds all questions and answers to the index; other rows are yielded."""
         others = 0
         try:
-            for row in subtrees(iter(lambda: file.read(_STEP), b""), _BELOW_ROOT, where=raw.path, limit=raw.limits.row):
+            for row in parse_wanted_elements(
+                iter(lambda: file.read(_STEP), b""), _BELOW_ROOT, where=raw.path, limit=raw.limits.row
+            ):
                 kind = row.attributes.get("PostTypeId")
                 if row.too_large:
                     where = f"{raw.name} line {row.line}, byte {row.start}"
@@ -93,7 +95,7 @@ class StackExchangePosts(Reader):
                 elif kind not in {QUESTION, ANSWER}:
                     others += 1
                 else:
-                    place = _place(row, kind)
+                    place = _post_place(row, kind)
                     if place is None:
                         yield _refused("malformed post", raw, row, "Id, ParentId or Score is no whole number")
                     else:
@@ -103,7 +105,7 @@ class StackExchangePosts(Reader):
         if others:
             yield LeftOut("other kind of post", others)
 
-    def _thread(
+    def _convert_thread(
         self, places: list[PostPlace], file: IO[bytes], raw: RawObject, site: str, declared: bytes
     ) -> Iterator[Converted]:
         first = places[0]
@@ -121,14 +123,16 @@ class StackExchangePosts(Reader):
                 low += 1
             else:
                 seen.add(place.post)
-                posts.append((place, parsed([declared, _bytes(file, place)], where=raw.path).attributes))
+                posts.append(
+                    (place, parse_xml_document([declared, _read_post_bytes(file, place)], where=raw.path).attributes)
+                )
         if low:
             yield LeftOut("answer of a low score", low)
         if len(posts) == 1 and not self.unanswered:
             yield LeftOut("question without an answer")
             return
         try:
-            document = self._document(posts, site)
+            document = self._thread_document(posts, site)
         except Unfit as unfit:
             yield _refused_post(unfit.reason, raw, first, file, site, unfit.detail)
             return
@@ -136,7 +140,7 @@ class StackExchangePosts(Reader):
             raw.raw_span = RawSpan(first.start, first.end)
         yield document
 
-    def _document(self, posts: list[tuple[PostPlace, Attributes]], site: str) -> Document:
+    def _thread_document(self, posts: list[tuple[PostPlace, Attributes]], site: str) -> Document:
         (place, question), *answers = posts
         title = question.get("Title", "").strip()
         bodies = [html_text(post.get("Body", "")) for _, post in posts]
@@ -155,7 +159,7 @@ class StackExchangePosts(Reader):
                 {
                     "id": at.post,
                     "score": at.score,
-                    "created": _time(answer),
+                    "created": _post_time(answer),
                     "accepted": str(at.post) == question.get("AcceptedAnswerId"),
                 }
                 for at, answer in answers
@@ -165,7 +169,7 @@ class StackExchangePosts(Reader):
         }
         text = fit_text("\n\n".join(parts)) + "\n"
         return Document(
-            id=f"{site}/{place.post}", text=text, source=self.source, created=_time(question), metadata=metadata
+            id=f"{site}/{place.post}", text=text, source=self.source, created=_post_time(question), metadata=metadata
         )
 
 
@@ -179,7 +183,7 @@ class _AllBut:
 _BELOW_ROOT = _AllBut()
 
 
-def _place(row: XmlElement, kind: str) -> PostPlace | None:
+def _post_place(row: XmlElement, kind: str) -> PostPlace | None:
     """Where a question or an answer is; None if its numbers are not valid."""
     try:
         post, score = int(row.attributes["Id"]), int(row.attributes.get("Score", "0"))
@@ -191,13 +195,13 @@ def _place(row: XmlElement, kind: str) -> PostPlace | None:
     return PostPlace(thread, post, score, row.start, row.end)
 
 
-def _time(post: Attributes) -> str | None:
+def _post_time(post: Attributes) -> str | None:
     """When a post was written. Dumps write UTC without saying so."""
     created = post.get("CreationDate")
     return f"{created}Z" if created and created[-1:].isdigit() else created
 
 
-def _declaration(file: IO[bytes]) -> bytes:
+def _xml_declaration(file: IO[bytes]) -> bytes:
     """The byte order mark and the XML declaration, which say in which encoding each post is read again."""
     head = file.read(_HEAD)
     file.seek(0)
@@ -211,7 +215,7 @@ def _declaration(file: IO[bytes]) -> bytes:
     return mark
 
 
-def _bytes(file: IO[bytes], place: PostPlace) -> bytes:
+def _read_post_bytes(file: IO[bytes], place: PostPlace) -> bytes:
     file.seek(place.start)
     return file.read(place.end - place.start)
 
@@ -220,7 +224,7 @@ def _refused_post(
     reason: str, raw: RawObject, place: PostPlace, file: IO[bytes], site: str, detail: str = ""
 ) -> Refused:
     where = f"{raw.name} post {place.post}, byte {place.start}{f' ({detail})' if detail else ''}"
-    return Refused(reason, where, _bytes(file, place), id=f"{site}/{place.thread}", offset=place.start)
+    return Refused(reason, where, _read_post_bytes(file, place), id=f"{site}/{place.thread}", offset=place.start)
 
 
 def _refused(reason: str, raw: RawObject, row: XmlElement, detail: str) -> Refused:

@@ -34,21 +34,23 @@ def without_nanoseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
     >>> without_nanoseconds(batch).schema.field("at").type
     TimestampType(timestamp[us])
     """
-    schema = pa.schema([each.with_type(_coarser(each.type)) for each in batch.schema])
+    schema = pa.schema([each.with_type(_microsecond_type(each.type)) for each in batch.schema])
     return batch if schema.equals(batch.schema) else batch.cast(schema)
 
 
-def _coarser(kind: pa.DataType) -> pa.DataType:
+def _microsecond_type(kind: pa.DataType) -> pa.DataType:
     if kinds.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
     if kinds.is_duration(kind) and kind.unit == "ns":
         return pa.duration("us")
     if kinds.is_struct(kind):
-        return pa.struct([kind.field(n).with_type(_coarser(kind.field(n).type)) for n in range(kind.num_fields)])
+        return pa.struct(
+            [kind.field(n).with_type(_microsecond_type(kind.field(n).type)) for n in range(kind.num_fields)]
+        )
     if kinds.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_coarser(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_microsecond_type(kind.value_type)))
     if kinds.is_large_list(kind):
-        return pa.large_list(kind.value_field.with_type(_coarser(kind.value_type)))
+        return pa.large_list(kind.value_field.with_type(_microsecond_type(kind.value_type)))
     return kind
 
 
@@ -75,14 +77,14 @@ def _from_dictionary(column: pa.Array) -> list[Any] | None:
     return None if entries is None else [None if each is None else entries[each] for each in numbers]
 
 
-def _nulls(column: pa.Array) -> list[Any]:
+def _nulls_as_list(column: pa.Array) -> list[Any]:
     return [None] * len(column)
 
 
-def _strings(column: pa.Array) -> list[Any]:
+def _values_as_strings(column: pa.Array) -> list[Any]:
     """Times as in ISO 8601, and decimals with all their digits."""
     if kinds.is_timestamp(column.type) and column.type.tz and _has_old(column):
-        return [None if each is None else string_of(each) for each in column.to_pylist()]
+        return [None if each is None else arrow_value_as_string(each) for each in column.to_pylist()]
     values: list[Any] = orjson.loads(orjson.dumps(column.to_pylist(), default=str))
     return values
 
@@ -92,14 +94,14 @@ def _has_old(column: pa.Array) -> bool:
     return bool(pc.any(pc.less(column, pa.scalar(_WHOLE_MINUTES).cast(column.type))).as_py())
 
 
-def string_of(value: object) -> str:
+def arrow_value_as_string(value: object) -> str:
     """A value for which JSON has no form, as a string: times as in ISO 8601.
 
     ISO 8601 has no seconds in the offset of a zone. Before zones, each place had its own time, such as -04:56:02 of New
     York until 1883. So such a time is written with the offset of whole minutes, as the same instant.
 
     >>> import zoneinfo
-    >>> string_of(datetime(1850, 1, 1, tzinfo=zoneinfo.ZoneInfo("America/New_York")))
+    >>> arrow_value_as_string(datetime(1850, 1, 1, tzinfo=zoneinfo.ZoneInfo("America/New_York")))
     '1850-01-01T00:00:02-04:56'
     """
     if isinstance(value, datetime):
@@ -108,7 +110,7 @@ def string_of(value: object) -> str:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def _listed(column: pa.Array) -> list[Any]:
+def _column_as_list(column: pa.Array) -> list[Any]:
     values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return values
 
@@ -116,14 +118,14 @@ def _listed(column: pa.Array) -> list[Any]:
 def _with_nulls(column: pa.Array) -> list[Any]:
     """Numbers or booleans. With nulls, NumPy would make floats of them."""
     if not column.null_count:
-        return _listed(column)
-    values = _listed(column.fill_null(0 if kinds.is_integer(column.type) else False))
+        return _column_as_list(column)
+    values = _column_as_list(column.fill_null(0 if kinds.is_integer(column.type) else False))
     for number in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
         values[number] = None
     return values
 
 
-def _finite(column: pa.Array) -> list[Any] | None:
+def _finite_floats_as_list(column: pa.Array) -> list[Any] | None:
     filled = column.fill_null(0) if column.null_count else column
     numbers = filled.to_numpy(zero_copy_only=False)
     if not np.isfinite(numbers).all():
@@ -135,7 +137,7 @@ def _finite(column: pa.Array) -> list[Any] | None:
     return values
 
 
-def _structs(column: pa.Array) -> list[Any] | None:
+def _structs_as_dicts(column: pa.Array) -> list[Any] | None:
     names = [column.type.field(number).name for number in range(column.type.num_fields)]
     if len(set(names)) < len(names) or not names:
         return None
@@ -149,7 +151,7 @@ def _structs(column: pa.Array) -> list[Any] | None:
     return values
 
 
-def _lists(column: pa.Array) -> list[Any] | None:
+def _nested_lists(column: pa.Array) -> list[Any] | None:
     if "null" in str(column.type):  # a small file may hold millions of them in one row
         return None
     entries = plain_values(column.flatten())
@@ -168,20 +170,20 @@ def _lists(column: pa.Array) -> list[Any] | None:
 
 
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], list[Any] | None]], ...] = (
-    (kinds.is_string, _listed),
-    (kinds.is_large_string, _listed),
+    (kinds.is_string, _column_as_list),
+    (kinds.is_large_string, _column_as_list),
     (kinds.is_integer, _with_nulls),
     (kinds.is_boolean, _with_nulls),
-    (kinds.is_float32, _finite),
-    (kinds.is_float64, _finite),
-    (kinds.is_struct, _structs),
-    (kinds.is_list, _lists),
-    (kinds.is_large_list, _lists),
+    (kinds.is_float32, _finite_floats_as_list),
+    (kinds.is_float64, _finite_floats_as_list),
+    (kinds.is_struct, _structs_as_dicts),
+    (kinds.is_list, _nested_lists),
+    (kinds.is_large_list, _nested_lists),
     (kinds.is_dictionary, _from_dictionary),
-    (kinds.is_null, _nulls),
-    (kinds.is_timestamp, _strings),
-    (kinds.is_date, _strings),
-    (kinds.is_time, _strings),
-    (kinds.is_decimal, _strings),
+    (kinds.is_null, _nulls_as_list),
+    (kinds.is_timestamp, _values_as_strings),
+    (kinds.is_date, _values_as_strings),
+    (kinds.is_time, _values_as_strings),
+    (kinds.is_decimal, _values_as_strings),
 )
 """What makes the values of each type."""

@@ -29,19 +29,19 @@ def _is_id(kind: pa.DataType) -> bool:
     return bool(_is_time(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind))
 
 
-def _items(kind: pa.DataType) -> pa.DataType | None:
+def _list_item_type(kind: pa.DataType) -> pa.DataType | None:
     """The type of the entries of a list; None if it is not a list."""
     is_list = kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind)
     return kind.value_type if is_list else None
 
 
 def _is_turns(kind: pa.DataType) -> bool:
-    items = _items(kind)
+    items = _list_item_type(kind)
     return items is not None and bool(kinds.is_struct(items) or kinds.is_map(items) or kinds.is_null(items))
 
 
 def _is_ids(kind: pa.DataType) -> bool:
-    items = _items(kind)
+    items = _list_item_type(kind)
     return items is not None and bool(kinds.is_integer(items) or kinds.is_null(items))
 
 
@@ -60,26 +60,26 @@ def check_columns(documents: RowDocuments, schema: pa.Schema, path: str) -> None
     if twice:
         raise DataError(f"{path}: two columns are named {', '.join(twice)}; write the file again with distinct names")
     for key, option in documents.named().items():
-        kind, has = _kind(schema, key)
+        kind, has = _type_at_path(schema, key)
         if kind is None:
             if key in documents.optional:
                 continue
             raise DataError(f"{path}: no column {key!r}, which {option} names; {shorten(has, _SHOWN)}")
-        test, wanted, mend = _expected(documents, option)
+        test, wanted, mend = _type_an_option_needs(documents, option)
         if not (test(kind) or kinds.is_null(kind)):
             raise DataError(
                 f"{path}: column {key!r} is of type {shorten(str(kind), _SHOWN)}, and {option} names {wanted}; {mend}"
             )
 
 
-def _kind(schema: pa.Schema, key: str) -> tuple[pa.DataType | None, str]:
+def _type_at_path(schema: pa.Schema, key: str) -> tuple[pa.DataType | None, str]:
     """The type of a column, named by its name or its path; None without it, and what the file has in its place."""
     if key in schema.names:
-        return _plain(schema.field(key).type), ""
+        return _unwrap_encoded_type(schema.field(key).type), ""
     name, _, rest = key.partition(".")
     if not rest or name not in schema.names:
         return None, f"it has: {', '.join(schema.names) or 'no column'}"
-    kind, at = _plain(schema.field(name).type), name
+    kind, at = _unwrap_encoded_type(schema.field(name).type), name
     while rest:
         if not kinds.is_struct(kind):
             return None, f"column {at!r} is of type {kind}, which has no fields"
@@ -87,15 +87,15 @@ def _kind(schema: pa.Schema, key: str) -> tuple[pa.DataType | None, str]:
         step, rest = (rest, "") if rest in fields else rest.partition(".")[::2]
         if step not in fields:
             return None, f"column {at!r} has: {', '.join(fields)}"
-        kind, at = _plain(fields[step]), f"{at}.{step}"
+        kind, at = _unwrap_encoded_type(fields[step]), f"{at}.{step}"
     return kind, ""
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _unwrap_encoded_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if kinds.is_dictionary(kind) else kind
 
 
-def _expected(documents: RowDocuments, option: str) -> tuple[_Test, str, str]:
+def _type_an_option_needs(documents: RowDocuments, option: str) -> tuple[_Test, str, str]:
     """What an option needs: a test for types, words for it, and what to do about another type."""
     cast = "name another column, or write it with that type"
     if option in {"id_key", "id_template", "source_key"}:

@@ -49,24 +49,24 @@ class NoField(RowTrouble):
         return type(self), (self.path,)
 
 
-def found(fields: Mapping[str, Any], path: str) -> Any:
+def find_field(fields: Mapping[str, Any], path: str) -> Any:
     """The value of a field, by its name or its path with dots; MISSING if the row has no such field.
 
     Args:
         fields: the row.
         path: the name or path, such as `meta.id`. A field of exactly this name comes first.
 
-    >>> found({"meta": {"id": 7}, "meta.id": 8}, "meta.id"), found({"meta": {"id": 7}}, "meta.id")
+    >>> find_field({"meta": {"id": 7}, "meta.id": 8}, "meta.id"), find_field({"meta": {"id": 7}}, "meta.id")
     (8, 7)
     """
     if path in fields:
         return fields[path]
     name, _, rest = path.partition(".")
     below = fields.get(name)
-    return found(below, rest) if rest and isinstance(below, dict) else MISSING
+    return find_field(below, rest) if rest and isinstance(below, dict) else MISSING
 
 
-def taken(fields: dict[str, Any], path: str) -> Any:
+def take_field(fields: dict[str, Any], path: str) -> Any:
     """Takes a field out of a row, by its name or its path. An object that held nothing else is removed too.
 
     Args:
@@ -82,20 +82,20 @@ def taken(fields: dict[str, Any], path: str) -> Any:
     if not rest or not isinstance(fields.get(name), dict):
         return MISSING
     below = fields[name] = dict(fields[name])  # the row's own object stays as it is
-    value = taken(below, rest)
+    value = take_field(below, rest)
     if not below:
         del fields[name]
     return value
 
 
-def taker(path: str, *, optional: bool = False) -> Taker:
-    """A function that takes a field out of a row, as taken() does; made once for all rows.
+def make_field_taker(path: str, *, optional: bool = False) -> Taker:
+    """A function that takes a field out of a row, as take_field() does; made once for all rows.
 
     Args:
         path: the field.
         optional: whether a row may lack it, which gives MISSING.
 
-    >>> taker("meta.id")({"meta": {"id": 7}})
+    >>> make_field_taker("meta.id")({"meta": {"id": 7}})
     7
     """
     name, _, rest = path.partition(".")
@@ -108,7 +108,7 @@ def taker(path: str, *, optional: bool = False) -> Taker:
         if type(below) is dict and len(below) > 1 and rest in below:
             fields[name] = below = below.copy()
             return below.pop(rest)
-        value = taken(fields, path)
+        value = take_field(fields, path)
         if value is MISSING and not optional:
             raise NoField(path)
         return value
@@ -188,7 +188,7 @@ def names(row: Mapping[str, Any], path: str) -> str:
     return f"{at} has: {shorten(', '.join(map(str, row)), _NAMES_SHOWN) or 'no field'}"
 
 
-def id_of(given: Any, key: str) -> str:
+def field_as_id(given: Any, key: str) -> str:
     """The id that a field gives.
 
     Args:
@@ -208,7 +208,7 @@ def id_of(given: Any, key: str) -> str:
     return str(given)
 
 
-def text_of(given: Any, key: str) -> str:
+def field_as_text(given: Any, key: str) -> str:
     """The text that a field gives.
 
     Args:
@@ -239,13 +239,13 @@ def joined_text(given: Mapping[str, Any], separator: str) -> str:
     >>> joined_text({"title": "Tales", "author": None, "body": "Once"}, "\n\n")
     'Tales\n\nOnce'
     """
-    texts = [text_of(value, key) for key, value in given.items() if value is not None]
+    texts = [field_as_text(value, key) for key, value in given.items() if value is not None]
     if not texts:
         raise RowTrouble(f"{', '.join(given)} are null")
     return separator.join(filter(None, texts))
 
 
-def time_of(given: Any, key: str, unit: TimeUnit) -> str | None:
+def field_as_time(given: Any, key: str, unit: TimeUnit) -> str | None:
     """The time that a field gives, as a string.
 
     Args:
@@ -256,7 +256,7 @@ def time_of(given: Any, key: str, unit: TimeUnit) -> str | None:
     Raises:
         RowTrouble: it is neither null nor written like this.
 
-    >>> time_of(1_700_000_000_123, "created", "ms"), time_of("1851", "created", "text")
+    >>> field_as_time(1_700_000_000_123, "created", "ms"), field_as_time("1851", "created", "text")
     ('2023-11-14T22:13:20.123Z', '1851')
     """
     if given is None or (unit == "text" and isinstance(given, str)):
@@ -317,7 +317,7 @@ class IdTemplate:
         values = []
         for key in self.keys:
             value = row.get(key)
-            values.append(value if type(value) is str and value else id_of(found(row, key), key))
+            values.append(value if type(value) is str and value else field_as_id(find_field(row, key), key))
         return self._form % tuple(values)
 
     def joined(self, columns: Sequence[Sequence[str]]) -> list[str]:

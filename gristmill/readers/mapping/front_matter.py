@@ -40,7 +40,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
         if len(text) > _LIMIT and re.search(r"^---[ \t]*\r?$", text[4:], re.MULTILINE) and _begins_with_key(text):
             raise Unfit("invalid front matter", f"it is longer than {_LIMIT} characters")
         return {}, text
-    matter = _loaded(match[1])
+    matter = _load_yaml(match[1])
     return (matter, fit_text(text[match.end() :])) if isinstance(matter, dict) else ({}, text)
 
 
@@ -48,7 +48,7 @@ def _begins_with_key(text: str) -> bool:
     return re.match(r"---[ \t]*\r?\n[\w-]+:", text) is not None
 
 
-def _loaded(yaml_text: str) -> Any:
+def _load_yaml(yaml_text: str) -> Any:
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - few sources need it
 
     class Plain(yaml.BaseLoader):  # type: ignore[misc]
@@ -75,13 +75,13 @@ def _loaded(yaml_text: str) -> Any:
         raise Unfit("invalid front matter", " ".join(str(error).split())[:200]) from error
 
 
-def heading(text: str) -> str:
+def first_markdown_heading(text: str) -> str:
     r"""The first heading of a Markdown text; empty if its first 200 lines have no heading. Code blocks are passed over.
 
     Args:
         text: the text, without front matter.
 
-    >>> heading("```\n# no\n```\nTales\n=====\n"), heading("# Tar #\n")
+    >>> first_markdown_heading("```\n# no\n```\nTales\n=====\n"), first_markdown_heading("# Tar #\n")
     ('Tales', 'Tar')
     """
     fence = before = ""

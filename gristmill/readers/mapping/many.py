@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.row_blocks import ROW_LIMIT
-from gristmill.readers.mapping.fields import IdTemplate, RowTrouble, TimeUnit, time_of
+from gristmill.readers.mapping.fields import IdTemplate, RowTrouble, TimeUnit, field_as_time
 from gristmill.recipes.row_format import Text
 
 ROWS = 256
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     leave_out: Sequence[str]
     rename: Mapping[str, str]
 
-    def encoded(self, rows: list[dict[str, Any]]) -> tuple[bytes, list[tuple[str, str]]]:
+    def encode_documents(self, rows: list[dict[str, Any]]) -> tuple[bytes, list[tuple[str, str]]]:
         """The documents of rows as JSON lines, and their pairs.
 
         Args:
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
             GiveUp: they must be taken one by one.
         """
         try:
-            ids, documents = self._documents(rows)
+            ids, documents = self._documents_of_rows(rows)
             lines = _encode_lines(documents)
         except (RowTrouble, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
             raise GiveUp from error
@@ -73,32 +73,32 @@ class Plan(NamedTuple):
         source = self.source
         return lines, [(source, each) for each in ids]
 
-    def _documents(self, rows: list[dict[str, Any]]) -> tuple[list[str], list[Document]]:
+    def _documents_of_rows(self, rows: list[dict[str, Any]]) -> tuple[list[str], list[Document]]:
         if set(map(type, rows)) != {dict}:
             raise GiveUp
         shapes = set(map(tuple, rows))
-        self._check(shapes)
+        self._check_uniform_rows(shapes)
         made = self._made_ids(rows)
-        ids = made if self.id_key is None else _ids(_taken(rows, self.id_key))
-        texts = _taken(rows, self.text_key)
+        ids = made if self.id_key is None else _values_as_ids(_take_key(rows, self.id_key))
+        texts = _take_key(rows, self.text_key)
         if set(map(type, texts)) != {str} or True in ["\x00" in each for each in ids]:
             raise GiveUp
-        added = self._times(rows, shapes, "added", self.added_key)
-        created = self._times(rows, shapes, "created", self.created_key)
+        added = self._time_column(rows, shapes, "added", self.added_key)
+        created = self._time_column(rows, shapes, "created", self.created_key)
         if self.added is not None:
             added = [self.added if each is UNSET or each is None else each for each in added]
         if any("source" in shape for shape in shapes):
             for row in rows:
                 if row.get("source") == self.source:
                     del row["source"]
-        self._rename(rows, shapes)
+        self._rename_fields(rows, shapes)
         source = self.source
         return ids, [
             Document(id_, text, source, acquired, written, row or UNSET)
             for id_, text, acquired, written, row in zip(ids, texts, added, created, rows, strict=True)
         ]
 
-    def _check(self, shapes: set[tuple[str, ...]]) -> None:
+    def _check_uniform_rows(self, shapes: set[tuple[str, ...]]) -> None:
         """Gives up unless every field is in every row, is taken once, and leaves room for the new names."""
         taken = [self.text_key, *filter(None, (self.id_key, self.added_key, self.created_key))]
         named = [*taken, *self.leave_out, *self.rename]
@@ -114,30 +114,30 @@ class Plan(NamedTuple):
     def _made_ids(self, rows: list[dict[str, Any]]) -> list[str]:
         if self.template is None:
             return []
-        columns = [_ids(list(map(itemgetter(key), rows))) for key in self.template.keys]
+        columns = [_values_as_ids(list(map(itemgetter(key), rows))) for key in self.template.keys]
         return self.template.joined(columns)
 
-    def _times(
+    def _time_column(
         self, rows: list[dict[str, Any]], shapes: set[tuple[str, ...]], name: str, key: str | None
     ) -> Sequence[Any]:
         if key is None:
             if not any(name in shape for shape in shapes):
                 return [UNSET] * len(rows)
-            times = _taken(rows, name)
+            times = _take_key(rows, name)
             if not _TIME_TYPES.issuperset(map(type, times)):
                 raise GiveUp
             return times
-        times = _taken(rows, key)
+        times = _take_key(rows, key)
         if self.time_unit == "text" and _TIME_TYPES.issuperset(map(type, times)):
             return times
-        return [time_of(each, key, self.time_unit) for each in times]
+        return [field_as_time(each, key, self.time_unit) for each in times]
 
-    def _rename(self, rows: list[dict[str, Any]], shapes: set[tuple[str, ...]]) -> None:
+    def _rename_fields(self, rows: list[dict[str, Any]], shapes: set[tuple[str, ...]]) -> None:
         """Gives the renamed fields their new names, at the end of each row, and leaves out what is not wanted."""
-        renamed = [(name, self._column(rows, shapes, key)) for key, name in self.rename.items()]
+        renamed = [(name, self._take_column(rows, shapes, key)) for key, name in self.rename.items()]
         for key in self.leave_out:
             if "." in key:
-                self._column(rows, shapes, key)
+                self._take_column(rows, shapes, key)
                 continue
             for row in rows:
                 row.pop(key, None)
@@ -146,20 +146,20 @@ class Plan(NamedTuple):
                 row[name] = value
 
     @staticmethod
-    def _column(rows: list[dict[str, Any]], shapes: set[tuple[str, ...]], path: str) -> list[Any]:
+    def _take_column(rows: list[dict[str, Any]], shapes: set[tuple[str, ...]], path: str) -> list[Any]:
         """The values of a field of all rows, which lose it. It may be in an object that has other fields too."""
         name, _, key = path.partition(".")
         if not key:
-            return _taken(rows, name)
+            return _take_key(rows, name)
         if "." in key or any(path in shape for shape in shapes):
             raise GiveUp
         below = list(map(itemgetter(name), rows))
         if set(map(type, below)) != {dict} or min(map(len, below)) < 2:
             raise GiveUp
-        return _taken(below, key)
+        return _take_key(below, key)
 
 
-def plan_of(options: Any, template: IdTemplate | None) -> Plan | None:
+def plan_of_options(options: Any, template: IdTemplate | None) -> Plan | None:
     """The plan of a reader's options; None if they are not plain.
 
     Args:
@@ -192,11 +192,11 @@ def plan_of(options: Any, template: IdTemplate | None) -> Plan | None:
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
-def _taken(rows: list[dict[str, Any]], key: str) -> list[Any]:
+def _take_key(rows: list[dict[str, Any]], key: str) -> list[Any]:
     return [row.pop(key) for row in rows]
 
 
-def _ids(values: list[Any]) -> list[str]:
+def _values_as_ids(values: list[Any]) -> list[str]:
     """Values as ids."""
     kinds = set(map(type, values))
     if not kinds <= _ID_TYPES or "" in values:

@@ -35,7 +35,7 @@ def rows_one_by_one(batch: pa.RecordBatch, raw: RawObject, number: int) -> Itera
             raise
         except UNTOLD as error:
             if not isinstance(error, UnicodeDecodeError):
-                raise _wrong(row, raw, number + place, error) from error
+                raise _invalid_row_error(row, raw, number + place, error) from error
             yield _not_utf8(row, raw, number + place)
         else:
             yield values
@@ -45,21 +45,22 @@ def _not_utf8(row: pa.RecordBatch, raw: RawObject, number: int) -> Refused:
     r"""The row as JSON, with each byte that is not UTF-8 as `\x..`."""
     wrong: list[str] = []
     values = {
-        name: _readable(column[0], name, wrong) for name, column in zip(row.schema.names, row.columns, strict=True)
+        name: _readable_value(column[0], name, wrong)
+        for name, column in zip(row.schema.names, row.columns, strict=True)
     }
     return Refused("not utf-8", f"{raw.name} row {number} ({wrong[0]})", orjson.dumps(values, default=str))
 
 
-def _readable(value: pa.Scalar, path: str, wrong: list[str]) -> object:
+def _readable_value(value: pa.Scalar, path: str, wrong: list[str]) -> object:
     if not value.is_valid:
         return None
     kind = value.type
     if kinds.is_dictionary(kind):
-        return _readable(value.value, path, wrong)
+        return _readable_value(value.value, path, wrong)
     if kinds.is_struct(kind):
-        return {name: _readable(each, f"{path}.{name}", wrong) for name, each in value.items()}
+        return {name: _readable_value(each, f"{path}.{name}", wrong) for name, each in value.items()}
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind) or kinds.is_map(kind):
-        return [_readable(each, f"{path}[{number}]", wrong) for number, each in enumerate(value.values)]
+        return [_readable_value(each, f"{path}[{number}]", wrong) for number, each in enumerate(value.values)]
     if not (kinds.is_string(kind) or kinds.is_large_string(kind)):
         return str(value)
     data = value.as_buffer().to_pybytes()
@@ -70,8 +71,8 @@ def _readable(value: pa.Scalar, path: str, wrong: list[str]) -> object:
         return data.decode(errors="backslashreplace")
 
 
-def _wrong(row: pa.RecordBatch, raw: RawObject, number: int, error: Exception) -> DataError:
-    name, kind = next((each.name, each.type) for each in row.schema if _fails(row.column(each.name)))
+def _invalid_row_error(row: pa.RecordBatch, raw: RawObject, number: int, error: Exception) -> DataError:
+    name, kind = next((each.name, each.type) for each in row.schema if _fails_to_decode(row.column(each.name)))
     at = f"{raw.path}: row {number}: column {name!r}"
     if twice := _named_twice(kind):
         return DataError(f"{at} has two fields named {twice!r} in one struct; write the file again with distinct names")
@@ -84,7 +85,7 @@ def _wrong(row: pa.RecordBatch, raw: RawObject, number: int, error: Exception) -
     return DataError(f"{at} of type {shown} has a value that cannot be read ({error}); leave it out, or write it again")
 
 
-def _fails(column: pa.Array) -> bool:
+def _fails_to_decode(column: pa.Array) -> bool:
     try:
         without_nanoseconds(pa.RecordBatch.from_arrays([column], ["value"])).to_pylist()
     except UNTOLD:
@@ -92,16 +93,16 @@ def _fails(column: pa.Array) -> bool:
     return False
 
 
-def _inner(kind: pa.DataType) -> list[pa.Field]:
+def _inner_fields(kind: pa.DataType) -> list[pa.Field]:
     return [kind.field(number) for number in range(kind.num_fields)]
 
 
 def _named_twice(kind: pa.DataType) -> str:
     """The first name that two fields of one struct have, at any depth; or ""."""
-    names: list[str] = [each.name for each in _inner(kind)]
+    names: list[str] = [each.name for each in _inner_fields(kind)]
     if kinds.is_struct(kind) and (twice := [name for name in names if names.count(name) > 1]):
         return twice[0]
-    return next(filter(None, (_named_twice(each.type) for each in _inner(kind))), "")
+    return next(filter(None, (_named_twice(each.type) for each in _inner_fields(kind))), "")
 
 
 def has_time(kind: pa.DataType) -> bool:
@@ -110,4 +111,4 @@ def has_time(kind: pa.DataType) -> bool:
     >>> [has_time(kind) for kind in (pa.string(), pa.date32(), pa.list_(pa.struct({"at": pa.timestamp("ns")})))]
     [False, True, True]
     """
-    return bool(kinds.is_temporal(kind)) or any(has_time(each.type) for each in _inner(kind))
+    return bool(kinds.is_temporal(kind)) or any(has_time(each.type) for each in _inner_fields(kind))

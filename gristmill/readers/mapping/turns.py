@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gristmill.errors import RecipeError, shorten
-from gristmill.readers.mapping.fields import MISSING, NoField, RowTrouble, found
+from gristmill.readers.mapping.fields import MISSING, NoField, RowTrouble, find_field
 from gristmill.recipes.option_types import check_types
 
 SHAREGPT_ROLES: Mapping[str, str] = {
@@ -63,14 +63,14 @@ class Turns:
             RowTrouble: the column is not a list of objects, a turn lacks a key, a content is not a string,
                 or a role is not declared.
         """
-        given = found(row, self.column)
+        given = find_field(row, self.column)
         if given is MISSING:
             raise NoField(self.column)
         if not isinstance(given, list):
             raise RowTrouble(f"{self.column} is {'null' if given is None else 'no list'}")
-        return [self._message(turn, number) for number, turn in enumerate(given)]
+        return [self._turn_as_message(turn, number) for number, turn in enumerate(given)]
 
-    def _message(self, turn: Any, number: int) -> dict[str, Any]:
+    def _turn_as_message(self, turn: Any, number: int) -> dict[str, Any]:
         where = f"{self.column}[{number}]"
         if not isinstance(turn, dict):
             raise RowTrouble("a turn is no object", where)

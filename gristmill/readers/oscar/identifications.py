@@ -100,7 +100,7 @@ def identifications_of(text: str, labels: Mapping[str, Any]) -> list[dict[str, A
         raise DataError(f"the text was edited ({OTHER_LINES}), so its lines have no identifications; compose nulls")
     if COUNT not in labels:
         raise DataError(f"no label {COUNT}: the document was read from no line of OSCAR; compose nulls")
-    if _number(labels[COUNT]) == NULL:
+    if _single_score(labels[COUNT]) == NULL:
         return None
     at = {
         start: {_LABEL: label, _PROB: prob}
@@ -111,6 +111,6 @@ def identifications_of(text: str, labels: Mapping[str, Any]) -> list[dict[str, A
     return [at.get(start) for start, _ in line_spans(text)]
 
 
-def _number(label: float | Sequence[Sequence[float]]) -> float:
+def _single_score(label: float | Sequence[Sequence[float]]) -> float:
     """A score, also as it is read again: one span."""
     return label if isinstance(label, int | float) else label[0][2]

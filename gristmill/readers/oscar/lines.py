@@ -72,7 +72,7 @@ class OscarLines(Reader):
             try:
                 id_, row, remarks = rows.row(line)
             except LineError as error:
-                yield Refused(error.reason, _where(raw, number, error.detail), line)
+                yield Refused(error.reason, _line_place_in_words(raw, number, error.detail), line)
                 continue
             for remark in remarks:
                 raw.count(remark)
@@ -89,22 +89,22 @@ class OscarLines(Reader):
                 try:
                     id_, row, remarks = make(line)
                 except LineError as error:
-                    yield from many.taken()
+                    yield from many.take_held_rows()
                     raw.raw_span = RawSpan(start, end)
-                    yield Refused(error.reason, _where(raw, number, error.detail), line)
+                    yield Refused(error.reason, _line_place_in_words(raw, number, error.detail), line)
                 else:
                     for remark in remarks:
                         raw.count(remark)
                     if len(row) > HEAD:
-                        yield from many.taken()
+                        yield from many.take_held_rows()
                         raw.raw_span = RawSpan(start, end)
                         yield Copied(id_, self.source, row)
                     else:
                         many.add(id_, row, start, end)
                     if len(many.rows) >= ROWS:
-                        yield from many.taken()
+                        yield from many.take_held_rows()
                 start = end + 1
-            yield from many.taken()
+            yield from many.take_held_rows()
 
 
 class _Many:
@@ -112,9 +112,9 @@ class _Many:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._clear()
+        self._clear_held_rows()
 
-    def _clear(self) -> None:
+    def _clear_held_rows(self) -> None:
         self.rows: list[bytes] = []
         self._pairs: list[tuple[str, str]] = []
         self._starts: list[int] = []
@@ -126,13 +126,13 @@ class _Many:
         self._starts.append(start)
         self._ends.append(end)
 
-    def taken(self) -> Iterator[SpannedRows]:
+    def take_held_rows(self) -> Iterator[SpannedRows]:
         if self.rows:
             self.rows.append(b"")
             yield SpannedRows(b"\n".join(self.rows), self._pairs, self._starts, self._ends)
-            self._clear()
+            self._clear_held_rows()
 
 
-def _where(raw: RawObject, number: int, detail: str) -> str:
+def _line_place_in_words(raw: RawObject, number: int, detail: str) -> str:
     span = f" (bytes {raw.raw_span.start}-{raw.raw_span.end} unpacked)" if raw.raw_span else ""
     return f"{raw.name} row {number}{span}{f': {detail}' if detail else ''}"

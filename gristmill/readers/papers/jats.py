@@ -19,7 +19,7 @@ from gristmill.readers.files.raw_files import FileDocuments
 from gristmill.readers.files.xml_text import BlockText
 from gristmill.readers.mapping.fields import beside
 from gristmill.readers.text import Unfit, fit_text
-from gristmill.readers.xml_events import XmlElement, subtrees
+from gristmill.readers.xml_events import XmlElement, parse_wanted_elements
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
@@ -86,7 +86,7 @@ class JatsArticles(FileDocuments):
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:
         number = 0
         member = file.name if is_archive(raw.path) else ""
-        for article in subtrees([file.raw], {"article"}, where=file.name, limit=raw.limits.row):
+        for article in parse_wanted_elements([file.raw], {"article"}, where=file.name, limit=raw.limits.row):
             where = f"{raw.name}{f' entry {member}' if member else ''} line {article.line}"
             number += 1
             raw.raw_span = RawSpan(article.start, article.end, member)
@@ -95,20 +95,25 @@ class JatsArticles(FileDocuments):
                 yield Refused(TOO_LONG, where, line[:1024], len(line))
                 continue
             try:
-                yield self._article(article, member, raw)
+                yield self._convert_article(article, member, raw)
             except Unfit as unfit:
                 where = f"{where} ({unfit.detail})" if unfit.detail else where
-                yield Refused(unfit.reason, where, line, id=_id(_ids(about) if (about := _about(article)) else {}))
-            if inner := sum(1 for name in ("sub-article", "response") for _ in article.below(name)):
+                yield Refused(
+                    unfit.reason,
+                    where,
+                    line,
+                    id=_document_id(_article_ids(about) if (about := _article_meta_element(article)) else {}),
+                )
+            if inner := sum(1 for name in ("sub-article", "response") for _ in article.descendants(name)):
                 yield LeftOut("article inside an article", inner)
         if not number:
             raise Unfit("no article", "no element <article>")
 
-    def _article(self, article: XmlElement, path: str, raw: RawObject) -> Document:
-        about = _about(article)
+    def _convert_article(self, article: XmlElement, path: str, raw: RawObject) -> Document:
+        about = _article_meta_element(article)
         if about is None:
             raise Unfit("no metadata of the article", "no element <article-meta>")
-        ids = _ids(about)
+        ids = _article_ids(about)
         if not ids:
             raise Unfit("no id of the article", "no element <article-id>")
         text = BlockText(
@@ -121,17 +126,17 @@ class JatsArticles(FileDocuments):
         _keep_latex(article)
         floats = [each for name in _FLOATS_GROUPS for each in article.elements(name)]
         back = [*article.elements("back")] if self.back else []
-        front = [*self._titles(about), *self._abstracts(about, raw)]
-        created = _created(about, raw)
+        front = [*self._title_elements(about), *self._abstract_elements(about, raw)]
+        created = _publication_date(about, raw)
         return Document(
-            id=_id(ids),
+            id=_document_id(ids),
             text=fit_text(text(*front, *article.elements("body"), *floats, *back)) + "\n",
             source=self.source,
             created=created or UNSET,
-            metadata=_metadata(article, about, ids, path),
+            metadata=_article_metadata(article, about, ids, path),
         )
 
-    def _titles(self, about: XmlElement) -> Iterator[XmlElement]:
+    def _title_elements(self, about: XmlElement) -> Iterator[XmlElement]:
         """The title, the subtitles, and the translations of both if they are wanted."""
         for group in about.elements("title-group"):
             for name in ("article-title", "subtitle"):
@@ -140,7 +145,7 @@ class JatsArticles(FileDocuments):
                 yield from translated.elements()
             yield from group.elements("trans-title") if self.translations else ()
 
-    def _abstracts(self, about: XmlElement, raw: RawObject) -> list[XmlElement]:
+    def _abstract_elements(self, about: XmlElement, raw: RawObject) -> list[XmlElement]:
         """The abstract; without one, the abstracts for tables of contents, as graphics, or in other words."""
         given, translated = list(about.elements("abstract")), list(about.elements("trans-abstract"))
         plain = [each for each in given if "abstract-type" not in each.attributes]
@@ -151,18 +156,18 @@ class JatsArticles(FileDocuments):
         return (plain or given) + (translated if self.translations else [])
 
 
-def _flat(element: XmlElement | None) -> str:
+def _single_spaced_text(element: XmlElement | None) -> str:
     """The text of an element with single spaces; empty without one."""
     return " ".join(element.text().split()) if element is not None else ""
 
 
-def _ids(about: XmlElement) -> dict[str, str]:
+def _article_ids(about: XmlElement) -> dict[str, str]:
     """The ids of an article, by our names where we have one."""
     ids: dict[str, str] = {}
     for each in about.elements("article-id"):
         kind = each.attributes.get("pub-id-type", "other")
-        if _flat(each):
-            ids.setdefault(_IDS.get(kind, kind.replace("-", "_")), _flat(each))
+        if _single_spaced_text(each):
+            ids.setdefault(_IDS.get(kind, kind.replace("-", "_")), _single_spaced_text(each))
     return ids
 
 
@@ -178,7 +183,7 @@ def _keep_latex(element: XmlElement) -> None:
         _keep_latex(each)
 
 
-def _created(about: XmlElement, raw: RawObject) -> str:
+def _publication_date(about: XmlElement, raw: RawObject) -> str:
     """The date of publication as RFC 3339; empty if no date names a day."""
     dates = {
         each.attributes.get("pub-type")
@@ -187,21 +192,25 @@ def _created(about: XmlElement, raw: RawObject) -> str:
         for each in about.elements("pub-date")
     }
     for kind in _DATES:
-        year, month, day = (_flat(dates[kind].find(name)) if kind in dates else "" for name in ("year", "month", "day"))
+        year, month, day = (
+            _single_spaced_text(dates[kind].find(name)) if kind in dates else "" for name in ("year", "month", "day")
+        )
         if not (year and month and day):
             continue
-        made = _day(year, month, day)
+        made = _date_of_elements(year, month, day)
         if made:
             return made
         raw.count("impossible date")
     return ""
 
 
-def _day(year: str, month: str, day: str) -> str:
+def _date_of_elements(year: str, month: str, day: str) -> str:
     """A day as RFC 3339; empty if no calendar has it.
 
-    >>> _day("2019", "Sept.", "8"), _day("2019", "february", "29"), _day("2020", "2", "29")
-    ('2019-09-08T00:00:00Z', '', '2020-02-29T00:00:00Z')
+    >>> _date_of_elements("2019", "Sept.", "8"), _date_of_elements("2019", "february", "29")
+    ('2019-09-08T00:00:00Z', '')
+    >>> _date_of_elements("2020", "2", "29")
+    '2020-02-29T00:00:00Z'
     """
     named = [number for number, name in enumerate(_MONTHS, start=1) if month.lower().startswith(name)]
     if not (year.isascii() and year.isdigit() and day.isascii() and day.isdigit()):
@@ -215,30 +224,32 @@ def _day(year: str, month: str, day: str) -> str:
     return f"{made.date().isoformat()}T00:00:00Z"
 
 
-def _about(article: XmlElement) -> XmlElement | None:
+def _article_meta_element(article: XmlElement) -> XmlElement | None:
     """What an article says about itself."""
     return article.find("front", "article-meta") or article.find("front-stub")
 
 
-def _id(ids: dict[str, str]) -> str:
+def _document_id(ids: dict[str, str]) -> str:
     """The id of an article's document; empty if the article has none."""
     return f"PMC{ids['pmc'].removeprefix('PMC')}" if "pmc" in ids else ids.get("doi", next(iter(ids.values()), ""))
 
 
-def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path: str) -> dict[str, Any]:
+def _article_metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path: str) -> dict[str, Any]:
     """The metadata of an article; what it does not give is left out."""
     journal, titles = article.find("front", "journal-meta"), about.find("title-group")
-    licences = list(about.below("license"))
-    addresses = [value for each in licences for value in _addresses(each)]
-    found = [creative_commons(words) for words in [*addresses, *map(_flat, licences)]]
+    licences = list(about.descendants("license"))
+    addresses = [value for each in licences for value in _licence_addresses(each)]
+    found = [creative_commons(words) for words in [*addresses, *map(_single_spaced_text, licences)]]
     metadata: dict[str, Any] = {
-        "title": _flat(about.find("title-group", "article-title")),
-        "subtitle": ": ".join(_flat(each) for each in titles.elements("subtitle")) if titles else "",
-        "translated_titles": _translated(titles) if titles else {},
-        "authors": _authors(about),
-        "journal": _flat(next(journal.below("journal-title"), None)) if journal else "",
-        "issn": [_flat(each) for each in journal.elements("issn")] if journal else [],
-        "keywords": [_flat(each) for group in about.elements("kwd-group") for each in group.below("kwd")],
+        "title": _single_spaced_text(about.find("title-group", "article-title")),
+        "subtitle": ": ".join(_single_spaced_text(each) for each in titles.elements("subtitle")) if titles else "",
+        "translated_titles": _translated_titles(titles) if titles else {},
+        "authors": _author_names(about),
+        "journal": _single_spaced_text(next(journal.descendants("journal-title"), None)) if journal else "",
+        "issn": [_single_spaced_text(each) for each in journal.elements("issn")] if journal else [],
+        "keywords": [
+            _single_spaced_text(each) for group in about.elements("kwd-group") for each in group.descendants("kwd")
+        ],
         "article_type": article.attributes.get("article-type", ""),
         "language": article.attributes.get("xml:lang", ""),
         "license": next(filter(None, found), ""),
@@ -248,19 +259,19 @@ def _metadata(article: XmlElement, about: XmlElement, ids: dict[str, str], path:
     return beside(beside({"kind": "paper"}, ids), {key: value for key, value in metadata.items() if value})
 
 
-def _translated(titles: XmlElement) -> dict[str, str]:
+def _translated_titles(titles: XmlElement) -> dict[str, str]:
     """The translated titles by their languages. Without a language the key is `und`."""
     found: dict[str, str] = {}
     for group in titles.elements("trans-title-group"):
         language = group.attributes.get("xml:lang", "")
         for each in group.elements("trans-title"):
-            found.setdefault(each.attributes.get("xml:lang") or language or "und", _flat(each))
+            found.setdefault(each.attributes.get("xml:lang") or language or "und", _single_spaced_text(each))
     for each in titles.elements("trans-title"):
-        found.setdefault(each.attributes.get("xml:lang", "und"), _flat(each))
+        found.setdefault(each.attributes.get("xml:lang", "und"), _single_spaced_text(each))
     return found
 
 
-def _authors(about: XmlElement) -> list[str]:
+def _author_names(about: XmlElement) -> list[str]:
     """The names of the authors, given names first; a group under its own name."""
     names: list[str] = []
     for group in about.elements("contrib-group"):
@@ -268,13 +279,21 @@ def _authors(about: XmlElement) -> list[str]:
             if each.attributes.get("contrib-type", "author") != "author":
                 continue
             name = each.find("name") or each.find("name-alternatives", "name")
-            full = f"{_flat(name.find('given-names'))} {_flat(name.find('surname'))}" if name else ""
-            names.append(full.strip() or _flat(each.find("collab")) or _flat(each.find("string-name")))
+            full = (
+                f"{_single_spaced_text(name.find('given-names'))} {_single_spaced_text(name.find('surname'))}"
+                if name
+                else ""
+            )
+            names.append(
+                full.strip()
+                or _single_spaced_text(each.find("collab"))
+                or _single_spaced_text(each.find("string-name"))
+            )
     return [name for name in names if name]
 
 
-def _addresses(licence: XmlElement) -> list[str]:
+def _licence_addresses(licence: XmlElement) -> list[str]:
     """The addresses that a licence names: its own first."""
-    inner = [*licence.below("license_ref")]
-    links = [each.attributes.get("xlink:href", "") for each in (licence, *licence.below("ext-link"))]
-    return [address for address in (*(_flat(each) for each in inner), *links) if address]
+    inner = [*licence.descendants("license_ref")]
+    links = [each.attributes.get("xlink:href", "") for each in (licence, *licence.descendants("ext-link"))]
+    return [address for address in (*(_single_spaced_text(each) for each in inner), *links) if address]

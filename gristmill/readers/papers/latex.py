@@ -41,17 +41,17 @@ def without_comments(text: str) -> str:
         if end < 0:
             unclosed.add(name)
             continue
-        kept.append(_plain(text[at : begin.start()], is_line=text[at - 1 : at] in {"", "\n"}))
+        kept.append(_strip_latex_comments(text[at : begin.start()], is_line=text[at - 1 : at] in {"", "\n"}))
         at = end + len(f"\\end{{{name}}}")
         if name == "comment":
             at += text.startswith("\n", at)
         else:
             kept.append(text[begin.start() : at])
-    kept.append(_plain(text[at:], is_line=text[at - 1 : at] in {"", "\n"}))
+    kept.append(_strip_latex_comments(text[at:], is_line=text[at - 1 : at] in {"", "\n"}))
     return "".join(kept)
 
 
-def _plain(text: str, *, is_line: bool) -> str:
+def _strip_latex_comments(text: str, *, is_line: bool) -> str:
     """LaTeX without environments, without its comments.
 
     Args:
@@ -62,10 +62,10 @@ def _plain(text: str, *, is_line: bool) -> str:
     return _REST_OF_LINE.sub(r"\1%", first + feed + _WHOLE_LINES.sub("", rest))
 
 
-def body_of(text: str) -> str:
+def latex_document_body(text: str) -> str:
     r"""The text between `\begin{document}` and `\end{document}`; without them, the whole text.
 
-    >>> body_of("\\documentclass{a}\n\\begin{document}\nText\n\\end{document}\n")
+    >>> latex_document_body("\\documentclass{a}\n\\begin{document}\nText\n\\end{document}\n")
     'Text\n'
     """
     start, end = text.find(_BEGIN), text.rfind(_END)
@@ -104,7 +104,7 @@ class LatexLines(JsonLines):
         if isinstance(made, Refused) or (self.comments and self.preamble and self.bibliography):
             return made
         text = made.text if self.comments else without_comments(made.text)
-        text = text if self.preamble else body_of(text)
+        text = text if self.preamble else latex_document_body(text)
         text = text if self.bibliography else without_bibliography(text)
         try:
             return msgspec.structs.replace(made, text=fit_text(text))

@@ -29,7 +29,7 @@ class _Mark(NamedTuple):
     block: bool
 
 
-def _patterns() -> list[tuple[bytes, int, int]]:
+def _shifted_mark_patterns() -> list[tuple[bytes, int, int]]:
     """(the five whole bytes, the shift, the number) of both numbers at each of eight shifts."""
     return [
         ((number << (8 - shift)).to_bytes(7, "big")[1:6], shift, number)
@@ -38,7 +38,7 @@ def _patterns() -> list[tuple[bytes, int, int]]:
     ]
 
 
-_PATTERNS = _patterns()
+_PATTERNS = _shifted_mark_patterns()
 
 
 class _BlockFinder:
@@ -59,10 +59,10 @@ class _BlockFinder:
             self.ended = True
             return False
         self.held += piece
-        self._search()
+        self._search_new_marks()
         return True
 
-    def _search(self) -> None:
+    def _search_new_marks(self) -> None:
         """Finds the marks that end in the newest bytes. One that lies over their end is found later."""
         low = self._searched
         found: list[_Mark] = []
@@ -92,7 +92,7 @@ class _BlockFinder:
         self.held, self.at = self.held[count:], self.at + count
         self._searched = max(self._searched - count, 0)
 
-    def bits(self, start: int, end: int) -> int:
+    def held_bits(self, start: int, end: int) -> int:
         """The bits [start, end) of the object, which are held."""
         last = -(-end // 8)
         number = int.from_bytes(self.held[start // 8 - self.at : last - self.at], "big") >> (last * 8 - end)
@@ -139,11 +139,11 @@ class _Sum:
                 f" missing or changed; {RAW_MEND}"
             )
         if block < self._part.end:
-            self._tell(BlockSum(self._own.blocks + 1, one.combined_with(self._own.crc), stated))
+            self._note_stream_share(BlockSum(self._own.blocks + 1, one.combined_with(self._own.crc), stated))
         if stated is not None:
             self._is_whole, self._all, self._own, self._at = True, BlockSum(0, 0), BlockSum(0, 0), -1
 
-    def _tell(self, own: BlockSum) -> None:
+    def _note_stream_share(self, own: BlockSum) -> None:
         """Notes what the part has of its stream. A stream that is whole in the part is compared already."""
         self._own = own
         if self._at < 0:
@@ -173,7 +173,7 @@ def bz2_units(
     total = _Sum([] if sums is None else sums, part, path)
     if not part.start:
         yield 0  # the first part begins with the file, not with its first block
-    found = _first(window, part) if part.start else _stream(window, 0, path)
+    found = _first_block_in_part(window, part) if part.start else _first_block_of_stream(window, 0, path)
     while found is not None and found.block:
         yield found.bit // 8
         window.drop(found.bit // 8)
@@ -182,17 +182,17 @@ def bz2_units(
             what = "no block or end of the stream follows: the file was truncated, or is damaged"
             what = what if window.ended else "a block does not end"
             raise DataError(f"{path}: {what}, after byte {found.bit // 8} of the file; {RAW_MEND}")
-        stated = None if following.block else _stated(window, following, path)
-        total.add(found.bit // 8, window.bits(found.bit + _BITS, found.bit + _BITS + _CRC), stated)
-        yield from _plain(window, found.bit, following.bit, path)
+        stated = None if following.block else _stated_checksum(window, following, path)
+        total.add(found.bit // 8, window.held_bits(found.bit + _BITS, found.bit + _BITS + _CRC), stated)
+        yield from _unpack_block(window, found.bit, following.bit, path)
         if following.block:
             found = following
         else:
             window.drop(following.bit // 8)
-            found = _stream(window, _behind(following), path)
+            found = _first_block_of_stream(window, _byte_after_stream(following), path)
 
 
-def _first(window: _BlockFinder, part: RawPart) -> _Mark | None:
+def _first_block_in_part(window: _BlockFinder, part: RawPart) -> _Mark | None:
     """The first block that begins in the part; None if no block does."""
     while True:
         found = window.mark()
@@ -204,10 +204,10 @@ def _first(window: _BlockFinder, part: RawPart) -> _Mark | None:
             return found
 
 
-def _plain(window: _BlockFinder, start: int, end: int, path: str) -> Iterator[bytes]:
+def _unpack_block(window: _BlockFinder, start: int, end: int, path: str) -> Iterator[bytes]:
     """The plain bytes of the block in the bits [start, end)."""
-    block = window.bits(start, end)
-    crc = window.bits(start + _BITS, start + _BITS + _CRC)
+    block = window.held_bits(start, end)
+    crc = window.held_bits(start + _BITS, start + _BITS + _CRC)
     count = end - start + _BITS + _CRC
     stream = (((block << _BITS) | _END) << _CRC | crc) << (-count % 8)
     unpack = bz2.BZ2Decompressor()
@@ -226,16 +226,16 @@ def _plain(window: _BlockFinder, start: int, end: int, path: str) -> Iterator[by
         raise DataError(f"{path}: the bz2 block at byte {start // 8} is damaged (it ends too early); {RAW_MEND}")
 
 
-def _stated(window: _BlockFinder, end: _Mark, path: str) -> int:
+def _stated_checksum(window: _BlockFinder, end: _Mark, path: str) -> int:
     """The checksum that a stream states at its end."""
     start = end.bit + _BITS
-    last = _behind(end)
+    last = _byte_after_stream(end)
     if len(window.bytes(start // 8, last - start // 8)) < last - start // 8:
         raise DataError(f"{path}: the file ends in the middle: it was truncated, at byte {last}; {RAW_MEND}")
-    return window.bits(start, start + _CRC)
+    return window.held_bits(start, start + _CRC)
 
 
-def _stream(window: _BlockFinder, start: int, path: str) -> _Mark | None:
+def _first_block_of_stream(window: _BlockFinder, start: int, path: str) -> _Mark | None:
     """The first block of the stream at a byte, or of the next one that has blocks; None at the end of the object."""
     while True:
         head = window.bytes(start, 4)
@@ -249,9 +249,9 @@ def _stream(window: _BlockFinder, start: int, path: str) -> _Mark | None:
         if found.block:
             return found
         window.drop(found.bit // 8)
-        start = _behind(found)
+        start = _byte_after_stream(found)
 
 
-def _behind(end: _Mark) -> int:
+def _byte_after_stream(end: _Mark) -> int:
     """The byte behind the stream that ends with this mark."""
     return -(-(end.bit + _BITS + _CRC) // 8)

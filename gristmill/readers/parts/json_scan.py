@@ -65,7 +65,7 @@ class JsonScan:
         self._at = self._before = 0  # position in what is held; bytes in front of that
         self._start = -1  # of the value that is read, in what is held
         self._head = b""  # what was dropped of a value that is too long
-        while len(self._held) < len(_BOM) and self._more():
+        while len(self._held) < len(_BOM) and self._hold_next_piece():
             pass
         if self._held.startswith(_BOM):
             self._at = len(_BOM)
@@ -78,13 +78,13 @@ class JsonScan:
     def next_byte(self) -> int:
         """The next byte that is no space, which is not passed; -1 at the end."""
         while True:
-            self._match(_SPACE)
+            self._pass_pattern(_SPACE)
             if self._at < len(self._held):
                 return self._held[self._at]
-            if not self._more():
+            if not self._hold_next_piece():
                 return -1
 
-    def passed(self, byte: bytes) -> bool:
+    def pass_byte_if_next(self, byte: bytes) -> bool:
         """Passes the next byte that is no space if it is this one. Returns whether it is."""
         if self.next_byte() != byte[0]:
             return False
@@ -104,26 +104,26 @@ class JsonScan:
         self._start, self._head, deep = self._at, b"", False
         start = self.offset
         if first in _OPENING:
-            deep = self._container()
+            deep = self._pass_container()
         elif first == _QUOTE:
-            self._string()
+            self._pass_string()
         elif first in _SCALARS:
-            self._scalar()
+            self._pass_scalar()
         else:
             raise NotJson(f"there is no value at byte {start}" if first >= 0 else "the file ends before a value")
         size = self.offset - start
-        data = self._kept(size if size <= self._limit else HEAD)
+        data = self._kept_value_bytes(size if size <= self._limit else HEAD)
         self._start = -1
         return ScannedValue(start, start + size, data, deep)
 
-    def _match(self, pattern: re.Pattern[bytes]) -> None:
+    def _pass_pattern(self, pattern: re.Pattern[bytes]) -> None:
         found = pattern.match(self._held, self._at)
         self._at = found.end() if found else self._at
 
-    def _more(self) -> bool:
+    def _hold_next_piece(self) -> bool:
         """Holds the next piece, and drops what is not needed; False at the end of the file."""
         if self._start >= 0 and self._at - self._start > self._limit:
-            self._head = self._kept(HEAD)
+            self._head = self._kept_value_bytes(HEAD)
             self._start = self._at
         done = self._start if self._start >= 0 else self._at
         if done:
@@ -135,41 +135,41 @@ class JsonScan:
         self._held += piece or b""
         return piece is not None
 
-    def _kept(self, most: int) -> bytes:
+    def _kept_value_bytes(self, most: int) -> bytes:
         """The first bytes of the value so far."""
         end = min(self._at, self._start + most - len(self._head))
         return self._head + bytes(memoryview(self._held)[self._start : end])
 
     def _need_more(self) -> None:
-        if not self._more():
+        if not self._hold_next_piece():
             raise NotJson("the file ends within a value")
 
-    def _scalar(self) -> None:
-        self._match(_SCALAR)
-        while self._at == len(self._held) and self._more():
-            self._match(_SCALAR)
+    def _pass_scalar(self) -> None:
+        self._pass_pattern(_SCALAR)
+        while self._at == len(self._held) and self._hold_next_piece():
+            self._pass_pattern(_SCALAR)
 
-    def _string(self) -> None:
+    def _pass_string(self) -> None:
         self._at += 1
         while True:
-            self._match(_IN_STRING)
+            self._pass_pattern(_IN_STRING)
             if self._at < len(self._held) and self._held[self._at] == _QUOTE:
                 self._at += 1
                 return
             self._need_more()
 
-    def _container(self) -> bool:
+    def _pass_container(self) -> bool:
         """Passes an object or an array; says whether its nesting is too deep."""
         closing = bytearray()
         depth, deep = 0, False
         while True:
-            self._match(_UP_TO_BRACKET)
+            self._pass_pattern(_UP_TO_BRACKET)
             if self._at == len(self._held):
                 self._need_more()
                 continue
             byte = self._held[self._at]
             if byte == _QUOTE:  # a string that is not complete yet
-                self._string()
+                self._pass_string()
                 continue
             self._at += 1
             if byte in _OPENING:

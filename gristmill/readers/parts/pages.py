@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_parts import Edge, RawPart
-from gristmill.lake.rows.unpacking import gunzip, unzstd
+from gristmill.lake.rows.unpacking import unpack_gzip, unpack_zstandard
 from gristmill.readers.parts.bzip2 import bz2_units
 from gristmill.readers.parts.units import Unit, cut_by, units
 from gristmill.recipes.raw_object import RawObject
@@ -48,7 +48,7 @@ class _Text:
                 self.behind, self.cut = each, self.at + len(self.held)
         return False
 
-    def take(self, count: int) -> bytes:
+    def take_bytes(self, count: int) -> bytes:
         """The next bytes, which are held."""
         taken, self.held = self.held[:count], self.held[count:]
         self.at += len(taken)
@@ -58,11 +58,11 @@ class _Text:
         """Goes to the first page. Without one it goes to the end of the object, and returns False."""
         while True:
             place = self.held.find(_PAGE)
-            self.take(place if place >= 0 else max(len(self.held) - _KEPT, 0))
+            self.take_bytes(place if place >= 0 else max(len(self.held) - _KEPT, 0))
             if place >= 0:
                 return True
             if not self.more():
-                self.take(len(self.held))
+                self.take_bytes(len(self.held))
                 return False
 
     def own(self) -> Iterator[bytes]:
@@ -72,12 +72,12 @@ class _Text:
             if self.behind is not None:
                 place = self.held.find(_PAGE, max(self.cut - self.at, 0))
                 if place >= 0:
-                    yield self.take(place)
+                    yield self.take_bytes(place)
                     return
                 kept = _KEPT
-            yield self.take(max(len(self.held) - kept, 0))
+            yield self.take_bytes(max(len(self.held) - kept, 0))
             if not self.more():
-                yield self.take(len(self.held))
+                yield self.take_bytes(len(self.held))
                 return
 
 
@@ -147,9 +147,9 @@ def wiki_head(raw: RawObject) -> bytes | None:
     if path.endswith(".bz2"):
         plain: Iterator[Unit] = bz2_units(iter([packed]), raw.path, RawPart(0, raw.size))
     elif path.endswith(".gz"):
-        plain = gunzip(iter([packed]), raw.path)
+        plain = unpack_gzip(iter([packed]), raw.path)
     else:
-        plain = unzstd(iter([packed]), raw.path) if path.endswith((".zst", ".zstd")) else iter([packed])
+        plain = unpack_zstandard(iter([packed]), raw.path) if path.endswith((".zst", ".zstd")) else iter([packed])
     head = b""
     try:
         for piece in plain:

@@ -72,7 +72,7 @@ class RangedFile(io.RawIOBase):
             return self._held[low:high]
         return self._raw.read_at(start, min(end, self._raw.size)) if start < self._raw.size else b""
 
-    def hold(self, start: int, end: int) -> None:
+    def hold_window(self, start: int, end: int) -> None:
         """Reads the window [start, end), unless it is larger than WINDOW. The window before it is given up.
 
         Args:
@@ -119,7 +119,7 @@ def own_groups(file: pq.FileMetaData, raw: RawObject) -> Iterator[RowGroup]:
         file: the index at the file's end.
         raw: the object.
     """
-    groups = _groups(file)
+    groups = _row_groups_of_file(file)
     if raw.part is None:
         yield from groups
         return
@@ -165,7 +165,7 @@ def check_index(file: pq.ParquetFile, path: str) -> None:
                 )
 
 
-def _groups(file: pq.FileMetaData) -> list[RowGroup]:
+def _row_groups_of_file(file: pq.FileMetaData) -> list[RowGroup]:
     found: list[RowGroup] = []
     rows, at = 0, 4  # the file begins with the letters PAR1
     for number in range(file.num_row_groups):

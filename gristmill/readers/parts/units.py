@@ -10,7 +10,7 @@ import zstandard
 from isal import igzip_lib
 
 from gristmill.lake.rows.raw_parts import RawPart
-from gristmill.lake.rows.unpacking import gunzip, unzstd
+from gristmill.lake.rows.unpacking import unpack_gzip, unpack_zstandard
 from gristmill.readers.parts.bzip2 import bz2_units
 from gristmill.recipes.raw_object import RawObject
 
@@ -55,13 +55,13 @@ def units(raw: RawObject, part: RawPart) -> Iterator[Unit]:
     if lower.endswith(".bz2"):
         return bz2_units(raw.chunks(), raw.path, part, raw.sums)
     if lower.endswith(".gz"):
-        return _members(raw, part, _GZIP, _is_gzip, gunzip)
+        return _packed_members(raw, part, _GZIP, _is_gzip, unpack_gzip)
     if lower.endswith((".zst", ".zstd")):
-        return _members(raw, part, _ZSTD, _is_zstd, unzstd)
-    return _plain(raw.chunks(), part)
+        return _packed_members(raw, part, _ZSTD, _is_zstd, unpack_zstandard)
+    return _units_of_unpacked_object(raw.chunks(), part)
 
 
-def _plain(pieces: Iterator[bytes], part: RawPart) -> Iterator[Unit]:
+def _units_of_unpacked_object(pieces: Iterator[bytes], part: RawPart) -> Iterator[Unit]:
     """The bytes of an object that is not packed. A unit begins at the part's start, and one at its end."""
     yield part.start
     left = part.end - part.start
@@ -80,12 +80,12 @@ def _plain(pieces: Iterator[bytes], part: RawPart) -> Iterator[Unit]:
 Unpack = Callable[[Iterator[bytes], str, list[int]], Iterator[bytes]]
 
 
-def _members(
+def _packed_members(
     raw: RawObject, part: RawPart, magic: bytes, is_one: Callable[[bytes], bool], unpack: Unpack
 ) -> Iterator[Unit]:
     pieces, first = raw.chunks(), 0
     if part.start:
-        found = _first(pieces, part, magic, is_one)
+        found = _first_unit_in_part(pieces, part, magic, is_one)
         if found is None:
             return
         first, pieces = found
@@ -107,10 +107,10 @@ def first_gzip(raw: RawObject, part: RawPart) -> tuple[int, Iterator[bytes]] | N
         raw: the object, which is not read yet.
         part: part of the object.
     """
-    return _first(raw.chunks(), part, _GZIP, _is_gzip) if part.start else (0, raw.chunks())
+    return _first_unit_in_part(raw.chunks(), part, _GZIP, _is_gzip) if part.start else (0, raw.chunks())
 
 
-def _first(
+def _first_unit_in_part(
     pieces: Iterator[bytes], part: RawPart, magic: bytes, is_one: Callable[[bytes], bool]
 ) -> tuple[int, Iterator[bytes]] | None:
     """The first unit that begins in a part, and the bytes from it on; None if no unit begins there."""

@@ -31,7 +31,7 @@ TOLERATED_ANYWAY = 2
 """Broken characters that are replaced in a page of any length."""
 
 
-def decoded(body: bytes, declared: str) -> tuple[str, str, int]:
+def decode_page(body: bytes, declared: str) -> tuple[str, str, int]:
     r"""The text of a page.
 
     In this order: the byte order mark; UTF-8, if all bytes are valid UTF-8 and some are not ASCII, whatever is
@@ -48,16 +48,16 @@ def decoded(body: bytes, declared: str) -> tuple[str, str, int]:
     Raises:
         Unfit: "undecodable page": more than two characters, and more than one in 1000, are broken.
 
-    >>> decoded("été".encode("latin-1"), "iso-8859-1")
+    >>> decode_page("été".encode("latin-1"), "iso-8859-1")
     ('été', 'cp1252', 0)
-    >>> decoded("été".encode(), "iso-8859-1")
+    >>> decode_page("été".encode(), "iso-8859-1")
     ('été', 'utf-8', 0)
     """
     for mark, name in _MARKS:
         if body.startswith(mark):
-            return _fewest(body.removeprefix(mark), [name])
-    labels = [declared, *_stated(body)]
-    names = list(dict.fromkeys(name for label in labels for name in _codecs(label, body)))
+            return _decode_with_fewest_replacements(body.removeprefix(mark), [name])
+    labels = [declared, *_charsets_in_page(body)]
+    names = list(dict.fromkeys(name for label in labels for name in _codec_candidates(label, body)))
     text = _proven_utf8(body, names)
     if text is not None:
         return text, "utf-8", 0
@@ -66,16 +66,18 @@ def decoded(body: bytes, declared: str) -> tuple[str, str, int]:
             return body.decode(name), name, 0
         except UnicodeDecodeError:
             continue
-    tried = [_replaced(body, name) for name in names]
-    fit = [each for each in tried if _tolerated(each)]
+    tried = [_decode_with_replacement(body, name) for name in names]
+    fit = [each for each in tried if _has_few_replacements(each)]
     if fit:
         return min(fit, key=lambda each: each[2])
-    utf8 = _replaced(body, "utf-8")
-    if _tolerated(utf8) and sum(each > "\x7f" for each in utf8[0]) > 2 * utf8[2]:  # far more characters are whole
+    utf8 = _decode_with_replacement(body, "utf-8")
+    if (
+        _has_few_replacements(utf8) and sum(each > "\x7f" for each in utf8[0]) > 2 * utf8[2]
+    ):  # far more characters are whole
         return utf8
     with extra():
         from resiliparse.parse.encoding import detect_encoding  # noqa: PLC0415 - an extra
-    return _fewest(body, [*_codecs(detect_encoding(body) or "utf-8", body), *names])
+    return _decode_with_fewest_replacements(body, [*_codec_candidates(detect_encoding(body) or "utf-8", body), *names])
 
 
 def decoded_exactly(data: bytes, otherwise: str) -> str:
@@ -91,9 +93,9 @@ def decoded_exactly(data: bytes, otherwise: str) -> str:
     Raises:
         Unfit: "unknown encoding", or "not in its declared encoding".
     """
-    label = next(iter(_stated(data)), "")
+    label = next(iter(_charsets_in_page(data)), "")
     mend = "" if label else OTHER_ENCODING
-    names = _codecs(label or otherwise, data)
+    names = _codec_candidates(label or otherwise, data)
     if not names and not label:
         names = [otherwise]
     for mark, name in _MARKS:
@@ -117,7 +119,7 @@ def decoded_exactly(data: bytes, otherwise: str) -> str:
         raise Unfit("not in its declared encoding", f"{names[-1]}: {error}{mend}") from error
 
 
-def _stated(body: bytes) -> list[str]:
+def _charsets_in_page(body: bytes) -> list[str]:
     """The charsets that the bytes themselves state: in a `<meta>`, in an XML declaration."""
     found = (_META.search(body, 0, _REACH), _XML.match(body, 0, _REACH))
     return [match[1].decode("ascii") for match in found if match]
@@ -133,7 +135,7 @@ def _proven_utf8(body: bytes, names: list[str]) -> str | None:
         return None
 
 
-def _codecs(label: str, body: bytes) -> list[str]:
+def _codec_candidates(label: str, body: bytes) -> list[str]:
     """Python's names of a charset, read as browsers read it; empty if there is no such charset of pages."""
     with extra():
         from resiliparse.parse.encoding import map_encoding_to_html5  # noqa: PLC0415 - an extra
@@ -149,18 +151,18 @@ def _codecs(label: str, body: bytes) -> list[str]:
         return []
 
 
-def _replaced(body: bytes, name: str) -> tuple[str, str, int]:
+def _decode_with_replacement(body: bytes, name: str) -> tuple[str, str, int]:
     text = body.decode(name, "replace")
     own = body.count("\ufffd".encode()) if name == "utf-8" else 0  # the page itself may hold them
     return text, name, text.count("\ufffd") - own
 
 
-def _tolerated(made: tuple[str, str, int]) -> bool:
+def _has_few_replacements(made: tuple[str, str, int]) -> bool:
     return made[2] <= max(TOLERATED_ANYWAY, len(made[0]) // TOLERATED)
 
 
-def _fewest(body: bytes, names: list[str]) -> tuple[str, str, int]:
-    best = min((_replaced(body, name) for name in names or ["utf-8"]), key=lambda each: each[2])
-    if not _tolerated(best):
+def _decode_with_fewest_replacements(body: bytes, names: list[str]) -> tuple[str, str, int]:
+    best = min((_decode_with_replacement(body, name) for name in names or ["utf-8"]), key=lambda each: each[2])
+    if not _has_few_replacements(best):
         raise Unfit("undecodable page", f"{best[2]} broken characters as {', '.join(names)}")
     return best

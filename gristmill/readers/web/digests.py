@@ -16,10 +16,10 @@ def can_compare(declared: str) -> bool:
     (True, False, False)
     """
     name, _, value = declared.partition(":")
-    return _named(name) in _ALGORITHMS and bool(value.strip())
+    return _algorithm_name(name) in _ALGORITHMS and bool(value.strip())
 
 
-def _named(algorithm: str) -> str:
+def _algorithm_name(algorithm: str) -> str:
     return algorithm.strip().lower().replace("-", "")
 
 
@@ -36,7 +36,7 @@ def wrong_digest(declared: str, content: bytes) -> str:
     if not can_compare(declared):
         return ""
     name, _, value = declared.partition(":")
-    found, value = _ALGORITHMS[_named(name)](content, usedforsecurity=False).digest(), value.strip()
+    found, value = _ALGORITHMS[_algorithm_name(name)](content, usedforsecurity=False).digest(), value.strip()
     if len(value) == 2 * len(found):
         same = value.lower() == found.hex()
     elif base64.b32encode(found).decode() == value:

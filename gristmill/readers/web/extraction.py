@@ -83,7 +83,7 @@ def extractor_version(extractor: str) -> str:
     return version(extractor)
 
 
-def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
+def extract_main_text(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
     """The main text, title and declared language of a page.
 
     Args:
@@ -94,7 +94,7 @@ def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
     Raises:
         Unfit: "nested too deeply" or "too many attributes".
 
-    >>> extracted("<html lang=de><title>Tor</title><main><p>Das Tor ist zu.</main>", "resiliparse", {})
+    >>> extract_main_text("<html lang=de><title>Tor</title><main><p>Das Tor ist zu.</main>", "resiliparse", {})
     Page(text='Das Tor ist zu.', title='Tor', language='de')
     """
     with extra():
@@ -107,7 +107,9 @@ def extracted(html: str, extractor: str, options: Mapping[str, Any]) -> Page:
     declared = _LANGUAGE.search(html, 0, _HEAD)
     language = declared[1] if declared else ""
     given = {**_DEFAULTS[extractor], **options}
-    text = extract_plain_text(tree, **given) if extractor == "resiliparse" else _trafilatura()(html, **given) or ""
+    text = (
+        extract_plain_text(tree, **given) if extractor == "resiliparse" else _trafilatura_extract()(html, **given) or ""
+    )
     return Page(text.strip(), title, language)
 
 
@@ -130,7 +132,7 @@ def check_depth(html: str) -> None:
 
 
 @cache
-def _trafilatura() -> Callable[..., str | None]:
+def _trafilatura_extract() -> Callable[..., str | None]:
     with extra():
         from trafilatura import extract  # noqa: PLC0415 - an extra that few recipes need
     return extract

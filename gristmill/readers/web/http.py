@@ -44,7 +44,7 @@ class HttpResponse:
     @property
     def charset(self) -> str:
         """The charset that it declares; empty without one."""
-        return charset_of(self.headers.get("content-type", ""))
+        return charset_of_content_type(self.headers.get("content-type", ""))
 
 
 def media_type(content_type: str) -> str:
@@ -56,10 +56,10 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].partition(",")[0].strip().lower()
 
 
-def charset_of(content_type: str) -> str:
+def charset_of_content_type(content_type: str) -> str:
     """The charset of a Content-Type; empty without one.
 
-    >>> charset_of("text/html; charset=windows-1251")
+    >>> charset_of_content_type("text/html; charset=windows-1251")
     'windows-1251'
     """
     match = _CHARSET.search(content_type)
@@ -109,7 +109,7 @@ def plain_body(response: HttpResponse, most: int, count: Callable[[str], None] =
     """
     body = response.body
     if "chunked" in response.headers.get("transfer-encoding", "").lower():
-        body = unchunked(body, count)
+        body = join_http_chunks(body, count)
     names = [each.strip().lower() for each in response.headers.get("content-encoding", "").split(",")]
     encodings = [name for name in names if name not in {"", "identity", "none", "utf-8"}]
     if len(encodings) > _MOST_ENCODINGS:
@@ -143,7 +143,7 @@ def without_undeclared_gzip(body: bytes, most: int, count: Callable[[str], None]
     if not body.startswith(_GZIP):
         return body
     try:
-        body = _gunzipped(body, most + 1)
+        body = _unpack_gzip_body(body, most + 1)
     except _DAMAGES as error:
         raise Unfit("packed body without Content-Encoding", f"gzip: {error}") from error
     if len(body) > most:
@@ -152,7 +152,7 @@ def without_undeclared_gzip(body: bytes, most: int, count: Callable[[str], None]
     return body
 
 
-def unchunked(body: bytes, count: Callable[[str], None] = lambda _: None) -> bytes:
+def join_http_chunks(body: bytes, count: Callable[[str], None] = lambda _: None) -> bytes:
     r"""A body without the lengths of its chunks.
 
     Args:
@@ -164,9 +164,9 @@ def unchunked(body: bytes, count: Callable[[str], None] = lambda _: None) -> byt
     Raises:
         Unfit: "damaged HTTP body".
 
-    >>> unchunked(b"4\r\nWiki\r\n5;x=1\r\npedia\r\n0\r\n\r\n")
+    >>> join_http_chunks(b"4\r\nWiki\r\n5;x=1\r\npedia\r\n0\r\n\r\n")
     b'Wikipedia'
-    >>> unchunked(b"Wikipedia")
+    >>> join_http_chunks(b"Wikipedia")
     b'Wikipedia'
     """
     parts: list[bytes] = []
@@ -192,24 +192,24 @@ def unchunked(body: bytes, count: Callable[[str], None] = lambda _: None) -> byt
         at += 2 if body[at : at + 2] == b"\r\n" else 1
 
 
-def _gunzipped(body: bytes, most: int) -> bytes:
+def _unpack_gzip_body(body: bytes, most: int) -> bytes:
     """All members of it; what is behind them is no part of the body."""
     if not body.startswith(_GZIP):
         return body  # it was unpacked by the crawler
     plain, at = bytearray(), 0
     while len(plain) < most and body.startswith(_GZIP, at):
-        at = _inflated(body, at, plain, most, zlib.MAX_WBITS | 16)
+        at = _unpack_deflate_member(body, at, plain, most, zlib.MAX_WBITS | 16)
         padding = _PADDING.match(body, at)
         at = padding.end() if padding else at
     return bytes(plain)
 
 
-def _inflate(body: bytes, most: int) -> bytes:
+def _unpack_deflate_body(body: bytes, most: int) -> bytes:
     """`deflate` means zlib's form, but some servers send it without its frame."""
     framed = body[:1] and body[0] & 0x0F == zlib.DEFLATED and int.from_bytes(body[:2], "big") % 31 == 0
     plain = bytearray()
     try:
-        _inflated(body, 0, plain, most, zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
+        _unpack_deflate_member(body, 0, plain, most, zlib.MAX_WBITS if framed else -zlib.MAX_WBITS)
     except zlib.error:
         if not framed and body.lstrip()[:1] == b"<":
             return body
@@ -217,7 +217,7 @@ def _inflate(body: bytes, most: int) -> bytes:
     return bytes(plain)
 
 
-def _inflated(body: bytes, at: int, plain: bytearray, most: int, bits: int) -> int:
+def _unpack_deflate_member(body: bytes, at: int, plain: bytearray, most: int, bits: int) -> int:
     """Unpacks one member from a byte on to the end of `plain`, until that has so many bytes. Tells the byte behind."""
     unpacker = zlib.decompressobj(bits)
     while len(plain) < most and not unpacker.eof:
@@ -229,16 +229,16 @@ def _inflated(body: bytes, at: int, plain: bytearray, most: int, bits: int) -> i
     return at - len(unpacker.unused_data)
 
 
-def _unbrotli(body: bytes, most: int) -> bytes:
+def _unpack_brotli_body(body: bytes, most: int) -> bytes:
     if body.lstrip()[:1] == b"<":
         return body
     with extra():
         from fastwarc.stream_io import BrotliReader  # noqa: PLC0415 - an extra
     with BrotliReader(BytesIO(body)) as reader:
-        return _read(reader.read, most)
+        return _read_limited(reader.read, most)
 
 
-def _unzstd(body: bytes, most: int) -> bytes:
+def _unpack_zstd_body(body: bytes, most: int) -> bytes:
     """All frames of it; what is behind them is no part of the body."""
     if not body.startswith(_ZSTD) and not _SKIPPABLE.match(body):
         return body
@@ -247,13 +247,13 @@ def _unzstd(body: bytes, most: int) -> bytes:
         if _SKIPPABLE.match(body, at):
             at += 8 + int.from_bytes(body[at + 4 : at + 8], "little")
         elif body.startswith(_ZSTD, at):
-            at = _unframed(body, at, plain, most)
+            at = _unpack_zstd_frame(body, at, plain, most)
         else:
             break
     return bytes(plain[:most])
 
 
-def _unframed(body: bytes, at: int, plain: bytearray, most: int) -> int:
+def _unpack_zstd_frame(body: bytes, at: int, plain: bytearray, most: int) -> int:
     """Unpacks one frame from a byte on to the end of `plain`, until that has so many bytes. Tells the byte behind."""
     frame = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
     while len(plain) < most and not frame.eof:
@@ -265,7 +265,7 @@ def _unframed(body: bytes, at: int, plain: bytearray, most: int) -> int:
     return at - len(frame.unused_data)
 
 
-def _read(read: Callable[[int], bytes], most: int) -> bytes:
+def _read_limited(read: Callable[[int], bytes], most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while size < most:
@@ -279,9 +279,9 @@ def _read(read: Callable[[int], bytes], most: int) -> bytes:
 
 _DAMAGES = (zlib.error, zstandard.ZstdError, OSError, EOFError, ValueError)
 _UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _gunzipped,
-    "x-gzip": _gunzipped,
-    "deflate": _inflate,
-    "br": _unbrotli,
-    "zstd": _unzstd,
+    "gzip": _unpack_gzip_body,
+    "x-gzip": _unpack_gzip_body,
+    "deflate": _unpack_deflate_body,
+    "br": _unpack_brotli_body,
+    "zstd": _unpack_zstd_body,
 }

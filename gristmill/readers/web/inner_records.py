@@ -53,11 +53,11 @@ class InnerRecord:
                 kept = begin.start()  # the rest of its header is in the next piece
                 break
             if fields and not held[at:line_end].strip(b"\r"):
-                self._compare(fields[0], self._before + line_end + 1)
+                self._compare_record_ends(fields[0], self._before + line_end + 1)
             at -= 1  # the line end before the next line
         self._held, self._before = held[kept:], self._before + kept
 
-    def _compare(self, header: bytes, start: int) -> None:
+    def _compare_record_ends(self, header: bytes, start: int) -> None:
         """Compares the end of a record with that of the content. `start`: of its own content."""
         length = _LENGTH.search(header)
         if length and _TYPE.search(header):

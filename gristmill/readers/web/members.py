@@ -109,7 +109,7 @@ class GzipFile:
             while not member.eof:
                 if not member.needs_input:
                     plain = member.decompress(b"", _PLAIN_STEP)
-                elif self._at < len(self._held) or self._read():
+                elif self._at < len(self._held) or self._read_more():
                     step = _STEP if self._at > self._begin else _FIRST_STEP
                     packed = bytes(self._held[self._at : self._at + step])
                     self._at += len(packed)
@@ -128,12 +128,12 @@ class GzipFile:
         """Goes to the next member. Returns whether there is one; see Members. Zero bytes after the last member are
         padding.
         """
-        self._forget(self._at)
-        while self._at < len(self._held) or self._read():
+        self._forget_bytes_until(self._at)
+        while self._at < len(self._held) or self._read_more():
             if self._held[self._at]:
-                self._start(self._at)
+                self._start_member(self._at)
                 return True
-            self._forget(self._at + 1)
+            self._forget_bytes_until(self._at + 1)
         return False
 
     def recover(self) -> Gap | None:
@@ -142,42 +142,42 @@ class GzipFile:
         while True:
             found = self._held.find(_GZIP, at)
             while found < 0:
-                self._forget(max(len(self._held) - len(_GZIP) + 1, self._begin))
+                self._forget_bytes_until(max(len(self._held) - len(_GZIP) + 1, self._begin))
                 at = self._begin
-                if not self._read():
+                if not self._read_more():
                     return None
                 found = self._held.find(_GZIP, at)
             place = self._first + found
-            while len(self._held) - found < _PROBE and self._read():
+            while len(self._held) - found < _PROBE and self._read_more():
                 found = place - self._first
             if _begins_record(bytes(self._held[found : found + _PROBE])):
-                self._forget(found)
-                self._start(self._begin)
+                self._forget_bytes_until(found)
+                self._start_member(self._begin)
                 return Gap(start, place, head)
             at = found + 1
 
-    def _start(self, at: int) -> None:
+    def _start_member(self, at: int) -> None:
         self._begin = self._at = at
         self.offset = self._first + at
         self._member = _new_member()
 
-    def _forget(self, until: int) -> None:
+    def _forget_bytes_until(self, until: int) -> None:
         """Lets packed bytes go that are not needed for finding the next member."""
         self._begin = self._at = until
         if until > _TRIM:
-            self._drop(until)
+            self._drop_bytes_until(until)
 
-    def _drop(self, until: int) -> None:
+    def _drop_bytes_until(self, until: int) -> None:
         del self._held[:until]
         self._first += until
         self._begin = max(self._begin - until, 0)
         self._at -= until
 
-    def _read(self) -> bool:
+    def _read_more(self) -> bool:
         """Reads more packed bytes; False at the end of the file."""
         piece = next((piece for piece in self._pieces if piece), b"")
         if len(self._held) - self._begin > _KEPT and self._at > self._begin:
-            self._drop(self._at)
+            self._drop_bytes_until(self._at)
         self._held += piece
         return bool(piece)
 
@@ -195,7 +195,7 @@ def _begins_record(packed: bytes) -> bool:
     return bytes(plain) == MAGIC
 
 
-def members(pieces: Iterable[bytes], path: str) -> Members:
+def open_warc_members(pieces: Iterable[bytes], path: str) -> Members:
     """The members of a WARC file. Its first bytes tell how it is packed, whatever its name says.
 
     Args:
@@ -213,17 +213,17 @@ def members(pieces: Iterable[bytes], path: str) -> Members:
             break
         head += piece
     if head.startswith(_GZIP[:2]):
-        return GzipFile(_again(head, rest))
+        return GzipFile(_head_then_rest(head, rest))
     if head.startswith(_ZSTD[1]):
         raise DataError(f"{path}: packed by zstd with a dictionary, which is not supported; pack it again as .warc.gz")
     if head.startswith(_ZSTD[0]):
-        return PlainFile(unpack_pieces(_again(head, rest), f"{path}.zst"))
+        return PlainFile(unpack_pieces(_head_then_rest(head, rest), f"{path}.zst"))
     if head.startswith(MAGIC):
-        return PlainFile(_again(head, rest))
+        return PlainFile(_head_then_rest(head, rest))
     what = "is empty" if not head else f"begins with {head[:8]!r}"
     raise DataError(f"{path}: not a WARC file: it {what}; acquire it again, or let `select` leave it out")
 
 
-def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _head_then_rest(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield head
     yield from rest

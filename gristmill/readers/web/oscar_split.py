@@ -87,7 +87,7 @@ def is_multilingual(lines: Sequence[Identified]) -> bool:
     return least <= len(counts) <= most and min(counts.values()) >= share >= without
 
 
-def vote(lines: Sequence[str], identified: Sequence[Identified]) -> tuple[str, float] | str:
+def vote_page_language(lines: Sequence[str], identified: Sequence[Identified]) -> tuple[str, float] | str:
     """The label and probability of a page, or why it is left out.
 
     The label with most bytes wins; of equals the first by the alphabet. Its probability is the sum of those of its
@@ -97,7 +97,7 @@ def vote(lines: Sequence[str], identified: Sequence[Identified]) -> tuple[str, f
         lines: the lines of the page.
         identified: label and probability of each line; None for a line without a language.
 
-    >>> label, probability = vote(["x" * 80, "y" * 20], [("en", 0.9), None])
+    >>> label, probability = vote_page_language(["x" * 80, "y" * 20], [("en", 0.9), None])
     >>> label, round(probability, 2)
     ('en', 0.72)
     """
@@ -121,14 +121,14 @@ def vote(lines: Sequence[str], identified: Sequence[Identified]) -> tuple[str, f
     return (label, probability) if probability >= _DOCUMENT else "language not certain"
 
 
-def warnings_of(lines: Sequence[str], text: str) -> list[str] | None:
+def quality_warnings(lines: Sequence[str], text: str) -> list[str] | None:
     """The quality warnings of a document in OSCAR's order; None without any. See the tagger `oscar-annotations-1`.
 
     Args:
         lines: the lines of the text.
         text: the whole text.
 
-    >>> warnings_of(["a"], "a")
+    >>> quality_warnings(["a"], "a")
     ['tiny', 'short_sentences']
     """
     number, edge = len(lines), len(lines) // _EDGE
@@ -136,14 +136,14 @@ def warnings_of(lines: Sequence[str], text: str) -> list[str] | None:
     found = {
         "tiny": number < _TINY,
         "short_sentences": sum(len(line) <= _LONG for line in lines) > number // 2,
-        "header": _short(lines[:edge]) > edge // 2,
-        "footer": _short(lines[number - edge :]) > edge // 2,
+        "header": _short_line_count(lines[:edge]) > edge // 2,
+        "footer": _short_line_count(lines[number - edge :]) > edge // 2,
         "noisy": len(text) - letters > len(text) // 2,
     }
     return [name for name, warned in found.items() if warned] or None
 
 
-def _short(lines: Sequence[str]) -> int:
+def _short_line_count(lines: Sequence[str]) -> int:
     return sum(len(line.encode()) < _LONG for line in lines)
 
 
@@ -177,22 +177,22 @@ class OscarFromWet(Reader):
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        return wet_records(raw, self.source, self._document)
+        return wet_records(raw, self.source, self._oscar_document)
 
-    def _document(self, record: WarcRecord, content: str) -> Document | LeftOut:
+    def _oscar_document(self, record: WarcRecord, content: str) -> Document | LeftOut:
         lines = long_part(wet_lines(content))
         if isinstance(lines, str):
             return LeftOut(lines)
-        identified = [identify(line) for line in lines]
-        found = vote(lines, identified)
+        identified = [identify_line_language(line) for line in lines]
+        found = vote_page_language(lines, identified)
         if isinstance(found, str):
             return LeftOut(found)
         text = "\n".join(lines)
-        label, probability = self._label(found[0]), float(str(np.float32(found[1])))
+        label, probability = self._language_label(found[0]), float(str(np.float32(found[1])))
         oscar = new_metadata(self.schema, label, probability, len(lines))
-        oscar["annotation" if self.schema == "22.01" else "quality_warnings"] = warnings_of(lines, text)
+        oscar["annotation" if self.schema == "22.01" else "quality_warnings"] = quality_warnings(lines, text)
         oscar["sentence_identifications"] = [
-            None if each is None else {"label": self._label(each[0]), "prob": each[1]} for each in identified
+            None if each is None else {"label": self._language_label(each[0]), "prob": each[1]} for each in identified
         ]
         metadata: dict[str, Any] = {
             "url": record.headers.get("warc-target-uri", ""),
@@ -210,25 +210,26 @@ class OscarFromWet(Reader):
             metadata=metadata,
         )
 
-    def _label(self, label: str) -> str:
+    def _language_label(self, label: str) -> str:
         return label if self.schema == "22.01" else _TAGS.get(label, label)
 
 
-def identify(line: str) -> Identified:
+def identify_line_language(line: str) -> Identified:
     """The language of a line by lid.176, if it has a probability of 0.8; as a 32-bit float, it may be just above 1.
 
-    >>> label, probability = identify("The mill by the river grinds slowly, but it grinds exceedingly fine.")
+    >>> line = "The mill by the river grinds slowly, but it grinds exceedingly fine."
+    >>> label, probability = identify_line_language(line)
     >>> label, probability > 0.8
     ('en', True)
     """
-    labels, probabilities = _model().predict(line, k=1, threshold=_LINE)
+    labels, probabilities = _load_language_model().predict(line, k=1, threshold=_LINE)
     if not labels:
         return None
     return labels[0].removeprefix("__label__"), float(str(np.float32(probabilities[0])))
 
 
 @cache
-def _model() -> Any:
+def _load_language_model() -> Any:
     """The model. It is loaded once per process."""
     model_bytes(MODEL)
     with extra():

@@ -10,18 +10,18 @@ from gristmill.errors import RecipeError
 from gristmill.extras import Needs, needs
 from gristmill.lake.rows.document import Document
 from gristmill.readers.text import Unfit, fit_text
-from gristmill.readers.web.charsets import decoded
-from gristmill.readers.web.extraction import Extractor, check_options, extracted, extractor_version
+from gristmill.readers.web.charsets import decode_page
+from gristmill.readers.web.extraction import Extractor, check_options, extract_main_text, extractor_version
 from gristmill.readers.web.http import (
     HttpResponse,
-    charset_of,
+    charset_of_content_type,
     http_response,
     media_type,
     plain_body,
     without_undeclared_gzip,
 )
 from gristmill.readers.web.part_members import gzip_members
-from gristmill.readers.web.records import WarcRecord, records
+from gristmill.readers.web.records import WarcRecord, read_warc_records
 from gristmill.recipes.option_types import Json, check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject
 from gristmill.recipes.reader import Reader
@@ -109,8 +109,8 @@ class WarcPages(Reader):
             RecipeError: see check().
         """
         self.check()
-        for record in records(raw, self._leave_out, self.source):
-            yield self._page(record, raw.count) if isinstance(record, WarcRecord) else record
+        for record in read_warc_records(raw, self._leave_out, self.source):
+            yield self._convert_page(record, raw.count) if isinstance(record, WarcRecord) else record
 
     def _leave_out(self, headers: dict[str, str]) -> str:
         kind = headers.get("warc-type", "").lower()
@@ -126,7 +126,7 @@ class WarcPages(Reader):
             return "cut by the crawler"
         return ""
 
-    def _page(self, record: WarcRecord, count: Callable[[str], None]) -> Converted:
+    def _convert_page(self, record: WarcRecord, count: Callable[[str], None]) -> Converted:
         if record.kind == "conversion":
             return record.refused("conversion record", "WetPages reads WET files")
         if record.kind == "continuation" or "warc-segment-number" in record.headers:
@@ -136,12 +136,12 @@ class WarcPages(Reader):
         if not record.id:
             return record.refused("no WARC-Record-ID")
         try:
-            made = self._document(record, count)
+            made = self._page_document(record, count)
             return made._replace(id=record.id, source=self.source) if isinstance(made, LeftOut) else made
         except Unfit as unfit:
             return record.refused(unfit.reason, unfit.detail)
 
-    def _document(self, record: WarcRecord, count: Callable[[str], None]) -> Document | LeftOut:
+    def _page_document(self, record: WarcRecord, count: Callable[[str], None]) -> Document | LeftOut:
         if record.kind == "response":
             response = http_response(record.content)
             reason = _why_not(response)
@@ -154,7 +154,7 @@ class WarcPages(Reader):
         else:
             declared = record.headers.get("content-type", "")
             body = without_undeclared_gzip(record.content, self.page_limit, count)
-            status, content_type, charset = None, media_type(declared), charset_of(declared)
+            status, content_type, charset = None, media_type(declared), charset_of_content_type(declared)
             wanted = True
             if len(body) > self.page_limit:
                 raise Unfit("page too long", f"more than {self.page_limit} bytes")
@@ -162,8 +162,8 @@ class WarcPages(Reader):
             return LeftOut("empty page")
         if not wanted or body.startswith(_OTHER_FILES):
             return LeftOut("not HTML: by its first bytes")
-        html, charset, replaced = decoded(body, charset)
-        page = extracted(html, self.extractor, self.options)
+        html, charset, replaced = decode_page(body, charset)
+        page = extract_main_text(html, self.extractor, self.options)
         if not page.text:
             return LeftOut("no main text")
         metadata: dict[str, Any] = {"url": record.url}
@@ -179,7 +179,7 @@ class WarcPages(Reader):
             text=fit_text(page.text),
             source=self.source,
             added=UNSET if self.added is None else self.added,
-            created=record.created or UNSET,
+            created=record.warc_date or UNSET,
             metadata=metadata,
         )
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_parts import Edge, RawPart
 from gristmill.readers.parts.units import first_gzip
-from gristmill.readers.web.members import Gap, Members, members
+from gristmill.readers.web.members import Gap, Members, open_warc_members
 from gristmill.recipes.raw_object import RawObject
 
 
@@ -19,9 +19,9 @@ def gzip_members(name: str) -> str:
     return "gzip members" if name.lower().endswith(".gz") else ""
 
 
-def members_of(raw: RawObject) -> Members:
+def members_of_part(raw: RawObject) -> Members:
     """The members of a file, or of its part."""
-    return PartMembers(raw, raw.part) if raw.part else members(raw.chunks(), raw.path)
+    return PartMembers(raw, raw.part) if raw.part else open_warc_members(raw.chunks(), raw.path)
 
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class PartMembers:
         found = first_gzip(raw, part)
         self._over = found is None
         self._base, pieces = found or (raw.size, iter([b"WARC/"]))
-        self._inner = members(pieces, raw.path)
+        self._inner = open_warc_members(pieces, raw.path)
         self.offset = self._base
         raw.edges = (None, None)
 
@@ -72,7 +72,7 @@ class PartMembers:
         if self._over:
             return False
         if not self._inner.next_member():
-            self._end(self._raw.size)
+            self._end_part(self._raw.size)
             return False
         return self._goes_on()
 
@@ -86,9 +86,9 @@ class PartMembers:
     def _goes_on(self) -> bool:
         self.offset = self._base + self._inner.offset
         if self.offset >= self._part.end:
-            self._end(self.offset)
+            self._end_part(self.offset)
         return not self._over
 
-    def _end(self, at: int) -> None:
+    def _end_part(self, at: int) -> None:
         self._over = True
         self._raw.edges = (Edge(self._base), Edge(at))

@@ -14,7 +14,7 @@ from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.web.digests import can_compare, wrong_digest
 from gristmill.readers.web.inner_records import InnerRecord
 from gristmill.readers.web.members import MAGIC, Damaged
-from gristmill.readers.web.part_members import members_of, told_of_part
+from gristmill.readers.web.part_members import members_of_part, told_of_part
 from gristmill.recipes.raw_object import TOO_LONG, LeftOut, RawObject, Refused
 
 HEADER_LIMIT = 64 << 10
@@ -69,7 +69,7 @@ class WarcRecord:
         return bare(self.headers.get("warc-target-uri", ""))
 
     @property
-    def created(self) -> str | None:
+    def warc_date(self) -> str | None:
         """Its WARC-Date with milliseconds, as `2021-09-16T11:07:14.000Z`; None if it is not a complete date."""
         match = _DATE.fullmatch(self.headers.get("warc-date", ""))
         if match is None:
@@ -135,7 +135,7 @@ def header_fields(lines: list[bytes]) -> dict[str, str]:
     return found
 
 
-def records(
+def read_warc_records(
     raw: RawObject, leave_out: Callable[[dict[str, str]], str], source: str
 ) -> Iterator[WarcRecord | Refused | LeftOut]:
     """The records of a WARC file. Before it yields one, it sets `raw.raw_span` to its bytes in the unpacked file.
@@ -160,7 +160,7 @@ class _Reader:
 
     def __init__(self, raw: RawObject, leave_out: Callable[[dict[str, str]], str], source: str) -> None:
         self._raw, self._leave_out, self._source = raw, leave_out, source
-        self._members = members_of(raw)
+        self._members = members_of_part(raw)
         self._held = bytearray()
         self._passed = 0  # plain bytes before those that are held
         self._begin = 0  # the first plain byte of the current member
@@ -174,7 +174,7 @@ class _Reader:
             try:
                 if not self._at_record():
                     return
-                result = self._record()
+                result = self._read_record()
             except Damaged as error:
                 result = self._after_damage(error)
             except _Malformed as error:
@@ -184,7 +184,7 @@ class _Reader:
 
     def _at_record(self) -> bool:
         """Goes to the first byte of the next record; False at the end of the file."""
-        while not self._more(1):
+        while not self._hold_bytes(1):
             if not self._next_member():
                 return False
         self._start, self._offset = self._passed, self._members.offset
@@ -194,7 +194,7 @@ class _Reader:
         self._given, self._begin = False, self._passed + len(self._held)
         return self._members.next_member()
 
-    def _more(self, count: int) -> bool:
+    def _hold_bytes(self, count: int) -> bool:
         """Whether the current member has at least this many bytes more. They are then held."""
         while len(self._held) < count:
             piece = self._members.piece()
@@ -203,15 +203,15 @@ class _Reader:
             self._held += piece
         return True
 
-    def _pass(self, count: int) -> bytes:
+    def _pass_bytes(self, count: int) -> bytes:
         taken = bytes(self._held[:count])
         del self._held[:count]
         self._passed += count
         return taken
 
-    def _record(self) -> WarcRecord | Refused | LeftOut:
+    def _read_record(self) -> WarcRecord | Refused | LeftOut:
         alone = self._start == self._begin
-        headers, length = self._header(alone=alone)
+        headers, length = self._read_header(alone=alone)
         end = self._passed + length
         place = f"bytes {self._start}-{end} unpacked, member at byte {self._offset}"
         where = f"{self._raw.name} record {self._number} ({place})"
@@ -219,22 +219,22 @@ class _Reader:
         most = 0 if reason else self._raw.limits.row
         digest = headers.get("warc-block-digest", "")
         inner = InnerRecord(length, compared=not reason and length <= most and can_compare(digest))
-        content = self._content(length, length if length <= most else min(most, _SHOWN), inner, alone=alone)
+        content = self._read_content(length, length if length <= most else min(most, _SHOWN), inner, alone=alone)
         self._check_end(alone=alone)
         self._given = bool(self._held)
         if inner.found:
-            return self._refused(_SHORTER, f"{where}: another record begins inside", content, length)
+            return self._refused_record(_SHORTER, f"{where}: another record begins inside", content, length)
         self._raw.raw_span = RawSpan(self._start, end)
         if reason:
             return LeftOut(reason, id=headers.get("warc-record-id", ""), source=self._source)
         if length > most:
             where = f"{where}: {length} bytes, but row_limit is {most}; its first are kept"
-            return self._refused(TOO_LONG, where, content, length)
+            return self._refused_record(TOO_LONG, where, content, length)
         record = WarcRecord(headers, content, where, self._number, self._start)
         wrong = wrong_digest(digest, content)
         return record.refused("wrong checksum", wrong) if wrong else record
 
-    def _header(self, *, alone: bool) -> tuple[dict[str, str], int]:
+    def _read_header(self, *, alone: bool) -> tuple[dict[str, str], int]:
         end, width = _header_end(self._held)
         while end < 0:
             if len(self._held) > HEADER_LIMIT and self._held.startswith(MAGIC):
@@ -252,55 +252,55 @@ class _Reader:
                 raise _Malformed(alone, "no Content-Length", f"it is {length!r}")
         except ValueError as error:
             raise _Malformed(alone, "not a WARC record", f"a line of its header is no field: {error}") from error
-        self._pass(end + width)
+        self._pass_bytes(end + width)
         return headers, int(length)
 
     def _more_of_header(self, *, alone: bool) -> bool:
         """Whether more bytes are held, if need be of the next member. But that may be a record of its own."""
         size = len(self._held)
-        if self._more(size + 1):
+        if self._hold_bytes(size + 1):
             return True
         if not self._next_member():
             return False
-        if alone and self._more(size + len(MAGIC)) and self._held[size:].startswith(MAGIC):
-            self._pass(size)
+        if alone and self._hold_bytes(size + len(MAGIC)) and self._held[size:].startswith(MAGIC):
+            self._pass_bytes(size)
             raise _Malformed(alone, _SHORTER, "its header is not complete")
         return True
 
-    def _content(self, length: int, keep: int, inner: InnerRecord, *, alone: bool) -> bytes:
+    def _read_content(self, length: int, keep: int, inner: InnerRecord, *, alone: bool) -> bytes:
         """The first `keep` bytes of a content; the others are passed over."""
         if length == keep <= len(self._held):
-            content = self._pass(length)
+            content = self._pass_bytes(length)
             inner.look(content)
             return content
         kept = bytearray()
         left = length
         while left:
-            if not self._held and not self._more(1):
-                self._cross(left, alone=alone)
+            if not self._held and not self._hold_bytes(1):
+                self._continue_in_next_member(left, alone=alone)
                 continue
-            taken = self._pass(min(left, len(self._held)))
+            taken = self._pass_bytes(min(left, len(self._held)))
             left -= len(taken)
             inner.look(taken)
             kept += taken[: keep - len(kept)]
         return bytes(kept)
 
-    def _cross(self, left: int, *, alone: bool) -> None:
+    def _continue_in_next_member(self, left: int, *, alone: bool) -> None:
         """Continues in the next member, inside of a record."""
         if not self._next_member():
             raise DataError(
                 f"{self._raw.path}: record {self._number}: the file ends {left} bytes before the record does: it was"
                 " truncated; acquire it again"
             )
-        if alone and self._more(len(MAGIC)) and self._held.startswith(MAGIC):
+        if alone and self._hold_bytes(len(MAGIC)) and self._held.startswith(MAGIC):
             raise _Malformed(alone, _SHORTER, f"{left} bytes are missing")
 
     def _check_end(self, *, alone: bool) -> None:
         """Passes the line ends after a record, and checks that the next one follows."""
-        while self._more(1) and self._held[0] in b"\r\n":
+        while self._hold_bytes(1) and self._held[0] in b"\r\n":
             head = self._held[:_LINE_ENDS]
-            self._pass(len(head) - len(head.lstrip(b"\r\n")))
-        self._more(len(MAGIC))
+            self._pass_bytes(len(head) - len(head.lstrip(b"\r\n")))
+        self._hold_bytes(len(MAGIC))
         if not MAGIC.startswith(self._held[: len(MAGIC)]):
             what = f"{bytes(self._held[:16])!r} follows it"
             raise _Malformed(alone, "record longer than its Content-Length", what)
@@ -316,27 +316,29 @@ class _Reader:
         self._held = bytearray()
         self._given, self._begin = False, self._passed
         where = f"{self._raw.name} record {self._number}: bytes {gap.start}-{gap.end} of the file: {error}"
-        return self._refused("damaged record", where, gap.head, gap.end - gap.start)
+        return self._refused_record("damaged record", where, gap.head, gap.end - gap.start)
 
     def _after_malformed(self, error: _Malformed) -> Refused:
         """Passes over the rest of the member of a malformed record, if the record is alone in it."""
         alone, reason, detail = error.args
         place = f"record {self._number} (byte {self._start} unpacked, member at byte {self._offset}): {detail}"
         if reason == _SHORTER:
-            return self._refused(reason, f"{self._raw.name} {place}", b"", 0)  # the next record is at hand already
+            return self._refused_record(
+                reason, f"{self._raw.name} {place}", b"", 0
+            )  # the next record is at hand already
         head = bytes(self._held[:_SHOWN])
         try:
-            while self._more(1):
-                self._pass(len(self._held))
+            while self._hold_bytes(1):
+                self._pass_bytes(len(self._held))
         except Damaged as damage:
             return self._after_damage(damage)
         if not alone or (not self._next_member() and not self._start):
             raise DataError(
                 f"{self._raw.path}: {reason}: {place}; the next record cannot be found; acquire it again"
             ) from error
-        return self._refused(reason, f"{self._raw.name} {place}", head, self._passed - self._start)
+        return self._refused_record(reason, f"{self._raw.name} {place}", head, self._passed - self._start)
 
-    def _refused(self, reason: str, where: str, head: bytes, size: int) -> Refused:
+    def _refused_record(self, reason: str, where: str, head: bytes, size: int) -> Refused:
         return Refused(reason, where, head[:_SHOWN], size, row=self._number, offset=self._start)
 
 

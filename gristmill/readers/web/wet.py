@@ -11,11 +11,11 @@ from msgspec import UNSET
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import decode_exact
-from gristmill.readers.jsonl import reason_of
+from gristmill.readers.jsonl import decoding_error_reason
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.web.languages import language_tag
 from gristmill.readers.web.part_members import gzip_members
-from gristmill.readers.web.records import WarcRecord, bare, records
+from gristmill.readers.web.records import WarcRecord, bare, read_warc_records
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.reader import Reader
@@ -35,7 +35,7 @@ def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str
     Yields:
         One result per record.
     """
-    for record in records(raw, _no_conversion, source):
+    for record in read_warc_records(raw, _no_conversion, source):
         if not isinstance(record, WarcRecord):
             yield record
         elif record.kind != "conversion":
@@ -85,9 +85,9 @@ class WetPages(Reader):
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        return wet_records(raw, self.source, self._document)
+        return wet_records(raw, self.source, self._page_document)
 
-    def _document(self, record: WarcRecord, text: str) -> Document:
+    def _page_document(self, record: WarcRecord, text: str) -> Document:
         metadata: dict[str, Any] = {"url": record.url}
         identified = record.headers.get("warc-identified-content-language", "").partition(",")[0].strip()
         if identified:
@@ -98,7 +98,7 @@ class WetPages(Reader):
             text=text,
             source=self.source,
             added=UNSET if self.added is None else self.added,
-            created=record.created or UNSET,
+            created=record.warc_date or UNSET,
             metadata=metadata,
         )
 
@@ -133,37 +133,37 @@ class WatPages(Reader):
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        for record in records(raw, _no_metadata, self.source):
+        for record in read_warc_records(raw, _no_metadata, self.source):
             if not isinstance(record, WarcRecord):
                 yield record
             elif record.kind != "metadata":
                 yield record.refused("not a metadata record", "WarcPages reads WARC files, WetPages reads WET files")
             else:
-                made = self._result(record)
+                made = self._convert_wat_record(record)
                 yield made._replace(id=record.id, source=self.source) if isinstance(made, LeftOut) else made
 
-    def _result(self, record: WarcRecord) -> Document | LeftOut | Refused:
+    def _convert_wat_record(self, record: WarcRecord) -> Document | LeftOut | Refused:
         try:
             whole = decode_exact(record.content)
         except (orjson.JSONDecodeError, msgspec.ValidationError, RecursionError) as error:
-            return record.refused(reason_of(error), str(error))
-        envelope = _at(whole, "Envelope")
-        facts = _at(envelope, "WARC-Header-Metadata")
+            return record.refused(decoding_error_reason(error), str(error))
+        envelope = _object_at_path(whole, "Envelope")
+        facts = _object_at_path(envelope, "WARC-Header-Metadata")
         if not facts:
             return record.refused("no envelope")
         kind = str(facts.get("WARC-Type", "")).lower()
         if kind != "response":
             return LeftOut(f"facts about a {kind} record" if kind in _KINDS else "facts about another record")
-        response = _at(envelope, "Payload-Metadata", "HTTP-Response-Metadata")
-        head = _at(response, "HTML-Metadata", "Head")
+        response = _object_at_path(envelope, "Payload-Metadata", "HTTP-Response-Metadata")
+        head = _object_at_path(response, "HTML-Metadata", "Head")
         if not head:
             return LeftOut("page without HTML facts")
         title = " ".join(str(head.get("Title") or "").split())
-        text = "\n\n".join(each for each in (title, _description(head)) if each)
+        text = "\n\n".join(each for each in (title, _meta_description(head)) if each)
         if not text:
             return LeftOut("page without title and description")
         metadata: dict[str, Any] = {"url": bare(str(facts.get("WARC-Target-URI", ""))), "title": title}
-        status = str(_at(response, "Response-Message").get("Status", ""))
+        status = str(_object_at_path(response, "Response-Message").get("Status", ""))
         if status.isascii() and status.isdigit():
             metadata["http_status"] = int(status)
         metadata["page_id"] = str(facts.get("WARC-Record-ID", ""))
@@ -178,7 +178,7 @@ class WatPages(Reader):
                 text=fit_text(text),
                 source=self.source,
                 added=UNSET if self.added is None else self.added,
-                created=page.created or UNSET,
+                created=page.warc_date or UNSET,
                 metadata=metadata,
             )
         except Unfit as unfit:
@@ -192,14 +192,14 @@ def _no_metadata(headers: dict[str, str]) -> str:
     return "warcinfo record" if headers.get("warc-type", "").lower() == "warcinfo" else ""
 
 
-def _at(value: Any, *path: str) -> Mapping[str, Any]:
+def _object_at_path(value: Any, *path: str) -> Mapping[str, Any]:
     """The object at a path; empty if the path leads to no object."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
-def _description(head: Mapping[str, Any]) -> str:
+def _meta_description(head: Mapping[str, Any]) -> str:
     metas = head.get("Metas")
     found: dict[str, str] = {}
     for each in metas if isinstance(metas, list) else ():

@@ -4,7 +4,7 @@ import bz2
 from collections.abc import Iterator
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.unpacking import gunzip, unzstd
+from gristmill.lake.rows.unpacking import unpack_gzip, unpack_zstandard
 from gristmill.recipes.raw_object import RawObject
 
 _STEP = 256 << 10
@@ -23,13 +23,13 @@ def plain_pieces(raw: RawObject) -> Iterator[bytes]:
         DataError: it is packed by 7z or xz, is damaged or truncated, or unpacks to far more than honest data do.
     """
     size = 0
-    for piece in _unpacked(raw):
+    for piece in _unpack_dump(raw):
         size += len(piece)
         raw.check_unpacked(size)
         yield piece
 
 
-def _unpacked(raw: RawObject) -> Iterator[bytes]:
+def _unpack_dump(raw: RawObject) -> Iterator[bytes]:
     rest = iter(raw.chunks())
     head = b""
     while len(head) < _MAGIC:
@@ -37,22 +37,22 @@ def _unpacked(raw: RawObject) -> Iterator[bytes]:
         if piece is None:
             break
         head += piece
-    pieces = _again(head, rest)
+    pieces = _head_then_rest(head, rest)
     if head.startswith((_7Z, _XZ)):
         raise DataError(f"{raw.path}: packed by 7z or xz; take the dump's .bz2 file, or pack it again by bzip2")
     if head.startswith(_BZIP2):
-        return bunzipped(pieces, raw.path)
+        return unpack_bzip2(pieces, raw.path)
     if head.startswith(_GZIP):
-        return gunzip(pieces, raw.path)
-    return unzstd(pieces, raw.path) if head.startswith(_ZSTD) else pieces
+        return unpack_gzip(pieces, raw.path)
+    return unpack_zstandard(pieces, raw.path) if head.startswith(_ZSTD) else pieces
 
 
-def _again(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _head_then_rest(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield head
     yield from rest
 
 
-def bunzipped(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
+def unpack_bzip2(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     """The plain bytes of a bzip2 file with any number of streams.
 
     Args:
@@ -74,7 +74,7 @@ def bunzipped(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
                 try:
                     plain = stream.decompress(data, _PLAIN_STEP)
                 except (OSError, ValueError) as error:
-                    raise DataError(_damaged(path, size - len(data), seen, str(error))) from error
+                    raise DataError(_damaged_stream_message(path, size - len(data), seen, str(error))) from error
                 seen += len(plain)
                 if plain:
                     yield plain
@@ -82,8 +82,8 @@ def bunzipped(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
                 if stream.eof:
                     data, stream = stream.unused_data, None
     if stream is not None or not size:
-        raise DataError(_damaged(path, size, seen, "it ends in the middle: it was truncated"))
+        raise DataError(_damaged_stream_message(path, size, seen, "it ends in the middle: it was truncated"))
 
 
-def _damaged(path: str, at: int, seen: int, why: str) -> str:
+def _damaged_stream_message(path: str, at: int, seen: int, why: str) -> str:
     return f"{path}: not valid bzip2 near byte {at}, after {seen} bytes of text: {why}; acquire this file again"

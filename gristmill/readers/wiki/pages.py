@@ -18,7 +18,7 @@ from gristmill.readers.parts.units import cut_by
 from gristmill.readers.text import Unfit, fit_text
 from gristmill.readers.wiki.dump_file import plain_pieces
 from gristmill.readers.wiki.interlanguage import ALWAYS_LEFT_OUT
-from gristmill.readers.xml_events import XmlElement, subtrees
+from gristmill.readers.xml_events import XmlElement, parse_wanted_elements
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import TOO_LONG, Converted, LeftOut, RawObject, Refused
 from gristmill.recipes.reader import Reader
@@ -84,10 +84,10 @@ class Site:
         match = _WIKI.fullmatch(self.name)
         return match[1].replace("_", "-") if match and match[1] not in _NO_LANGUAGES else ""
 
-    def namespace(self, title: str) -> str:
+    def namespace_of_title(self, title: str) -> str:
         """The key of a title's namespace, by its prefix.
 
-        >>> Site().namespace("User talk:Ann"), Site().namespace("CSI: Miami")
+        >>> Site().namespace_of_title("User talk:Ann"), Site().namespace_of_title("CSI: Miami")
         ('3', '0')
         """
         prefix, colon, _ = title.partition(":")
@@ -102,14 +102,14 @@ class Site:
         return self.base + quote(title.replace(" ", "_"), safe="/:(),;@!*'~") if self.base else ""
 
 
-def site_of(info: XmlElement) -> Site:
+def site_of_info(info: XmlElement) -> Site:
     """The wiki that a `siteinfo` describes."""
-    base = _text(info, "base")
+    base = _child_text(info, "base")
     namespaces = info.find("namespaces")
     named = list(namespaces.elements("namespace")) if namespaces is not None else []
     keys = {each.text().strip().lower(): each.attributes.get("key", "0") for each in named}
     own = {name for name, key in keys.items() if name and key in _WITHOUT_TEXT}
-    return Site(_text(info, "dbname"), base[: base.rfind("/") + 1], ALWAYS_LEFT_OUT | own, keys or _CANONICAL)
+    return Site(_child_text(info, "dbname"), base[: base.rfind("/") + 1], ALWAYS_LEFT_OUT | own, keys or _CANONICAL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,37 +170,37 @@ class MediaWikiPages(Reader):
         site, number = Site(), -1
         part = PartPages(raw, raw.part) if raw.part else None
         pieces = part.pieces() if part else plain_pieces(raw)
-        for element in subtrees(pieces, {"page", "siteinfo"}, where=raw.path, limit=raw.limits.row):
+        for element in parse_wanted_elements(pieces, {"page", "siteinfo"}, where=raw.path, limit=raw.limits.row):
             if part:
                 element.start, element.end = element.start + part.shift, element.end + part.shift
             if element.name == "siteinfo":
-                site = site_of(element)
+                site = site_of_info(element)
                 continue
             number += 1
             raw.raw_span = RawSpan(element.start, element.end)
             where = f"{raw.name} row {number} (bytes {element.start}-{element.end} unpacked, line {element.line})"
             older = sum(1 for _ in element.elements("revision")) - 1
             if older > 0:
-                yield LeftOut("older revision", older, self._id(element, site, raw), self.source)
+                yield LeftOut("older revision", older, self._page_id(element, site, raw), self.source)
                 raw.raw_span = RawSpan(element.start, element.end)
-            yield self._page(element, site, where, number, raw)
+            yield self._convert_page(element, site, where, number, raw)
         if number < 0 and not part:
             raise Unfit("no pages", f"{raw.path} holds no page of a MediaWiki dump; take another reader or dump")
 
-    def _page(self, page: XmlElement, site: Site, where: str, number: int, raw: RawObject) -> Converted:
+    def _convert_page(self, page: XmlElement, site: Site, where: str, number: int, raw: RawObject) -> Converted:
         size = page.end - page.start
         if page.too_large:
             return Refused(TOO_LONG, where, b"", size, row=number, offset=page.start)
-        title, key = _text(page, "title"), _text(page, "id")
-        space, revision = _text(page, "ns") or site.namespace(title), _newest(page)
+        title, key = _child_text(page, "title"), _child_text(page, "id")
+        space, revision = _child_text(page, "ns") or site.namespace_of_title(title), _newest_revision(page)
         source = "".join(each.text() for each in revision.elements("text")) if revision is not None else ""
-        redirect = _redirect(page, source)
-        reason, name = self._why_not(space, redirect, revision), self._id(page, site, raw)
+        redirect = _redirect_target(page, source)
+        reason, name = self._why_not(space, redirect, revision), self._page_id(page, site, raw)
         if reason or revision is None:
             return LeftOut(reason, id=name, source=self.source)
         try:
             self._check_sha1(revision, source, raw)
-            text = title if redirect is not None and key else self._plain(page, source, site)
+            text = title if redirect is not None and key else self._page_plain_text(page, source, site)
         except Unfit as unfit:
             detail = f"{where}: {title}" + (f": {unfit.detail}" if unfit.detail else "")
             head = source[:_SHOWN].encode("utf-8", "surrogatepass")[:_SHOWN]
@@ -208,11 +208,11 @@ class MediaWikiPages(Reader):
         if not text:
             return LeftOut("page without text", id=name, source=self.source)
         facts = {"id": name, "namespace": int(space), "redirect": redirect or ""}
-        return self._document(page, revision, site, text, facts)
+        return self._page_document(page, revision, site, text, facts)
 
-    def _id(self, page: XmlElement, site: Site, raw: RawObject) -> str:
+    def _page_id(self, page: XmlElement, site: Site, raw: RawObject) -> str:
         """The id of a page's document; empty if the page has none."""
-        key = _text(page, "id")
+        key = _child_text(page, "id")
         if self.ids == "page" or not key:
             return key
         if not site.name:
@@ -229,15 +229,15 @@ class MediaWikiPages(Reader):
             raise Unfit(OTHER_SHA1, "the text was changed, or its checksum is of another text")
         raw.count(OTHER_SHA1)
 
-    def _plain(self, page: XmlElement, source: str, site: Site) -> str:
-        if not _text(page, "id"):
+    def _page_plain_text(self, page: XmlElement, source: str, site: Site) -> str:
+        if not _child_text(page, "id"):
             raise Unfit("no page id")
         if len(source) > self.page_limit:
             raise Unfit(TOO_LONG, f"{len(source)} code points of wikitext, but page_limit is {self.page_limit}")
-        title = _text(page, "title")
-        from gristmill.readers.wiki.wikitext import plain  # noqa: PLC0415 - it needs an extra
+        title = _child_text(page, "title")
+        from gristmill.readers.wiki.wikitext import wikitext_to_plain  # noqa: PLC0415 - it needs an extra
 
-        text = plain(source, title, site.left_out, tables=self.tables)
+        text = wikitext_to_plain(source, title, site.left_out, tables=self.tables)
         return fit_text(text) if text else ""
 
     def _why_not(self, space: str, redirect: str | None, revision: XmlElement | None) -> str:
@@ -248,19 +248,19 @@ class MediaWikiPages(Reader):
             return "redirect"
         if revision is None:
             return "page without a revision"
-        model = _text(revision, "model")
+        model = _child_text(revision, "model")
         if model not in {"", "wikitext"}:
             return f"content model {model}" if model in _MODELS else "another content model"
         text = revision.find("text")
         return "deleted text" if text is not None and "deleted" in text.attributes else ""
 
-    def _document(
+    def _page_document(
         self, page: XmlElement, revision: XmlElement, site: Site, text: str, facts: dict[str, Any]
     ) -> Document:
-        title, time = _text(page, "title"), _text(revision, "timestamp")
+        title, time = _child_text(page, "title"), _child_text(revision, "timestamp")
         metadata: dict[str, Any] = {"title": title, "namespace": facts["namespace"]}
         found = {
-            "revision": _text(revision, "id"),
+            "revision": _child_text(revision, "id"),
             "url": site.url(title),
             "wiki": site.name,
             "language": site.language,
@@ -277,11 +277,11 @@ class MediaWikiPages(Reader):
         )
 
 
-def _newest(page: XmlElement) -> XmlElement | None:
+def _newest_revision(page: XmlElement) -> XmlElement | None:
     """The revision with the latest time; of equal ones, the last."""
     newest, latest = None, ""
     for revision in page.elements("revision"):
-        time = _text(revision, "timestamp")
+        time = _child_text(revision, "timestamp")
         time = time if _TIME.fullmatch(time) else ""
         if newest is None or time >= latest:
             newest, latest = revision, time
@@ -296,14 +296,14 @@ def _is_intact(revision: XmlElement, source: str) -> bool:
     """
     text = revision.find("text")
     own = text.attributes.get("sha1", "") if text is not None else ""
-    stated = own or (_text(revision, "sha1") if revision.find("content") is None else "")
+    stated = own or (_child_text(revision, "sha1") if revision.find("content") is None else "")
     if not stated or not source:
         return True
     digest = hashlib.sha1(source.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
     return _SHA1.fullmatch(stated) is not None and int(stated, 36) == int(digest, 16)
 
 
-def _redirect(page: XmlElement, source: str) -> str | None:
+def _redirect_target(page: XmlElement, source: str) -> str | None:
     """Where a redirect leads; empty if that is not told, None if the page is no redirect."""
     marked, told = page.find("redirect"), _REDIRECT.match(source)
     title = marked.attributes.get("title", "") if marked is not None else ""
@@ -311,6 +311,6 @@ def _redirect(page: XmlElement, source: str) -> str | None:
     return target if marked is not None or told else None
 
 
-def _text(element: XmlElement, name: str) -> str:
+def _child_text(element: XmlElement, name: str) -> str:
     found = element.find(name)
     return found.text().strip() if found is not None else ""

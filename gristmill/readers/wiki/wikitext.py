@@ -57,7 +57,9 @@ OPEN_LIMIT = 1000
 The parser takes time by the square of their number, and a stack that grows with it."""
 
 
-def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEFT_OUT, *, tables: bool = False) -> str:
+def wikitext_to_plain(
+    wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEFT_OUT, *, tables: bool = False
+) -> str:
     """The text of a page.
 
     Args:
@@ -69,7 +71,7 @@ def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEF
     Raises:
         Unfit: "malformed wikitext": the parser fails, or elements are nested too deeply.
 
-    >>> plain("'''Rye''' is a [[cereal|grass]].<ref>x</ref> {{stub}}[[Category:Rye]]")
+    >>> wikitext_to_plain("'''Rye''' is a [[cereal|grass]].<ref>x</ref> {{stub}}[[Category:Rye]]")
     'Rye is a grass.'
     """
     closed = wikitext.rfind("-->")  # behind it no comment is closed, so none is looked for
@@ -82,7 +84,7 @@ def plain(wikitext: str, title: str = "", left_out: Collection[str] = ALWAYS_LEF
         text = _Writer(title, left_out, tables=tables).code(code, 0)
     except (ParserError, RecursionError) as error:
         raise Unfit("malformed wikitext", str(error)[:100]) from error
-    return _tidied(text)
+    return _tidy_blank_lines(text)
 
 
 class _Writer:
@@ -91,34 +93,36 @@ class _Writer:
     def __init__(self, title: str, left_out: Collection[str], *, tables: bool) -> None:
         self._title, self._left_out, self._tables = title, left_out, tables
         self._writers: dict[type[Node], Callable[[Any, int], str]] = {
-            Wikilink: self._link,
-            Tag: self._tag,
-            Template: self._template,
-            Heading: self._heading,
-            ExternalLink: self._external,
+            Wikilink: self._write_link,
+            Tag: self._write_tag,
+            Template: self._write_template,
+            Heading: self._write_heading,
+            ExternalLink: self._write_external_link,
         }
 
     def code(self, code: Wikicode, depth: int) -> str:
         if depth > _DEPTH:
             raise Unfit("malformed wikitext", f"more than {_DEPTH} elements inside each other")
-        return "".join([self._node(node, depth + 1) for node in code.nodes])
+        return "".join([self._write_node(node, depth + 1) for node in code.nodes])
 
-    def _node(self, node: Node, depth: int) -> str:
+    def _write_node(self, node: Node, depth: int) -> str:
         if isinstance(node, Text):
             return node.value
         writer = self._writers.get(type(node))
-        return writer(node, depth) if writer is not None else _entity(node) if isinstance(node, HTMLEntity) else ""
+        return (
+            writer(node, depth) if writer is not None else _decode_entity(node) if isinstance(node, HTMLEntity) else ""
+        )
 
-    def _heading(self, heading: Heading, depth: int) -> str:
+    def _write_heading(self, heading: Heading, depth: int) -> str:
         title = self.code(heading.title, depth).replace("\n", " ").strip()
         return f"{_HEADING}{heading.level}{title}\n"
 
-    def _external(self, link: ExternalLink, depth: int) -> str:
+    def _write_external_link(self, link: ExternalLink, depth: int) -> str:
         if not link.brackets:
             return str(link.url)
         return self.code(link.title, depth) if link.title is not None else ""
 
-    def _link(self, link: Wikilink, depth: int) -> str:
+    def _write_link(self, link: Wikilink, depth: int) -> str:
         target = str(link.title).strip()
         if target.startswith(":"):
             target = target[1:]
@@ -129,12 +133,12 @@ class _Writer:
                 return ""
         return self.code(link.text, depth) if link.text is not None else target.replace("_", " ")
 
-    def _tag(self, tag: Tag, depth: int) -> str:
+    def _write_tag(self, tag: Tag, depth: int) -> str:
         name = str(tag.tag).strip().lower()
         if _DROPPED_TAGS.fullmatch(name):
             return ""
         if name == "table":
-            return self._table(tag, depth) if self._tables else ""
+            return self._write_table(tag, depth) if self._tables else ""
         if name == "li" and tag.wiki_markup in {"*", "#"}:
             return _LIST
         inner = "" if tag.contents is None or tag.self_closing else self.code(tag.contents, depth)
@@ -142,20 +146,20 @@ class _Writer:
             return "\n"
         return f"\n{inner}\n" if name in _BREAKS and not tag.wiki_markup else inner
 
-    def _table(self, table: Tag, depth: int) -> str:
+    def _write_table(self, table: Tag, depth: int) -> str:
         rows: list[list[str]] = [[]]  # the first row needs no mark of its own
         for tag in table.contents.ifilter_tags(recursive=False):
             if str(tag.tag) == "tr":
                 cells = tag.contents.ifilter_tags(recursive=False) if tag.contents is not None else ()
-                rows.append([self._cell(cell, depth) for cell in cells if str(cell.tag) in _CELLS])
+                rows.append([self._write_table_cell(cell, depth) for cell in cells if str(cell.tag) in _CELLS])
             elif str(tag.tag) in _CELLS:
-                rows[-1].append(self._cell(tag, depth))
+                rows[-1].append(self._write_table_cell(tag, depth))
         return "\n" + "\n".join(" | ".join(row) for row in rows if any(row)) + "\n"
 
-    def _cell(self, cell: Tag, depth: int) -> str:
+    def _write_table_cell(self, cell: Tag, depth: int) -> str:
         return " ".join(self.code(cell.contents, depth).split()) if cell.contents is not None else ""
 
-    def _template(self, template: Template, depth: int) -> str:
+    def _write_template(self, template: Template, depth: int) -> str:
         name = str(template.name).strip()
         if name in _PAGE_NAMES:
             return self._title
@@ -199,7 +203,7 @@ def _open_tags(source: str) -> int:
     return cut + open_by_name.total()
 
 
-def _entity(node: HTMLEntity) -> str:
+def _decode_entity(node: HTMLEntity) -> str:
     try:
         found = str(node.normalize())
     except (ValueError, OverflowError):
@@ -207,7 +211,7 @@ def _entity(node: HTMLEntity) -> str:
     return str(node) if found == "\0" or "\ud800" <= found <= "\udfff" else found.replace("\xa0", " ")
 
 
-def _tidied(text: str) -> str:
+def _tidy_blank_lines(text: str) -> str:
     text = _SWITCH.sub(lambda match: "" if match[1].isupper() else match[0], text)
     text = _EMPTY_BRACKETS.sub("", text)
     text = _ITEM.sub("- ", text)

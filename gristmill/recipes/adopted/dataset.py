@@ -79,10 +79,10 @@ class Adopted(Source):
         declared = {"folders": ordered, "raw": self.root, "partition": rule}
         for option, value in declared.items():
             object.__setattr__(self, option, value)
-        object.__setattr__(self, "adopted", tuple(self._sets(rule)))
+        object.__setattr__(self, "adopted", tuple(self._adopted_sets(rule)))
         super().__post_init__()
 
-    def _sets(self, layout: DolmaLayout) -> Iterator[AdoptedSet]:
+    def _adopted_sets(self, layout: DolmaLayout) -> Iterator[AdoptedSet]:
         named = self.sets if isinstance(self.sets, Mapping) else dict.fromkeys(self.adopts, self.sets)
         for version, sets in named.items():
             lead = f"{version}/" if self.folders else ""
@@ -145,14 +145,14 @@ def adopted_folder(source: Source, version: str, name_of_set: str = "") -> Adopt
         lead = f"{version}/" if source.folders else ""
         lead += f"attributes/{name_of_set}/" if name_of_set else "documents/"
         return AdoptedFolder(
-            _files(source, root_below(source.root, lead[:-1]), source.partition.rule), source.root, lead
+            _converted_source(source, root_below(source.root, lead[:-1]), source.partition.rule), source.root, lead
         )
     if found is None:
         raise RecipeError(f"source {source.name!r} is not adopted")
-    return AdoptedFolder(_files(source, found.root, found.partition), found.root, "")
+    return AdoptedFolder(_converted_source(source, found.root, found.partition), found.root, "")
 
 
-def _files(source: Source, root: str | RawRoot, partition: Partition) -> Source:
+def _converted_source(source: Source, root: str | RawRoot, partition: Partition) -> Source:
     return Source(
         name=source.name,
         convert=not_converted,

@@ -26,7 +26,13 @@ from gristmill.moved import former_name
 from gristmill.plugins import plugin_modules
 from gristmill.recipes.code.effects import HOME, Effects
 from gristmill.recipes.code.imports import import_from_source
-from gristmill.recipes.code.modules import file_of_module, folder_of, origins_of, own_modules, statements_of
+from gristmill.recipes.code.modules import (
+    file_of_module,
+    module_import_origins,
+    own_modules,
+    package_parent_folder,
+    statements_of_file,
+)
 from gristmill.recipes.code.options import options_digest
 from gristmill.recipes.code.reachable import imported_modules, reachable_statements, unread_imports
 
@@ -68,15 +74,15 @@ def prepare_import(package: str) -> None:
         package: the package, which is not imported yet. Of gristmill itself nobody edits the code.
     """
     for top in {package.partition(".")[0], *plugin_modules()} - {HOME}:
-        import_from_source(top, folder_of(top), _see)
+        import_from_source(top, package_parent_folder(top), _remember_file_stamp)
 
 
-def _see(file: str) -> None:
+def _remember_file_stamp(file: str) -> None:
     if file not in _seen:
-        _seen[file] = _stamp(file)
+        _seen[file] = _file_stamp(file)
 
 
-def _stamp(file: str) -> _Stamp:
+def _file_stamp(file: str) -> _Stamp:
     """Size in bytes, time of the last write, and time of the last change, which cannot be set by hand."""
     try:
         found = os.stat(file)  # noqa: PTH116 - a string from an import
@@ -101,7 +107,7 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
         if name == top or name.startswith(inside):  # asked first, because a process has thousands of modules
             file = getattr(module, "__file__", None)
             if file:
-                _see(file)
+                _remember_file_stamp(file)
 
 
 def declare_again(packages: Iterable[str]) -> None:
@@ -114,7 +120,7 @@ def declare_again(packages: Iterable[str]) -> None:
         _declared.update(_by_package.get(package, {}))
 
 
-def file_of(recipe: object) -> str:
+def declaring_file(recipe: object) -> str:
     """The source file that declares a recipe; empty if no shelf does.
 
     Args:
@@ -133,7 +139,7 @@ def code_of(recipe: WithCode) -> Code:
     module = _declared.get(id(recipe), (None, ""))[1]
     if not module:
         return Code()
-    return _code(recipe, module, FUNCTIONS, options_digest(getattr(recipe, "convert", None)))
+    return _code_of_functions(recipe, module, FUNCTIONS, options_digest(getattr(recipe, "convert", None)))
 
 
 def code_of_read(recipe: object) -> Code:
@@ -143,7 +149,11 @@ def code_of_read(recipe: object) -> Code:
         recipe: the labelled set, as read_shelf() gave it.
     """
     module = _declared.get(id(recipe), (None, ""))[1]
-    return _code(recipe, module, ("read",), "") if module and getattr(recipe, "read", None) is not None else Code()
+    return (
+        _code_of_functions(recipe, module, ("read",), "")
+        if module and getattr(recipe, "read", None) is not None
+        else Code()
+    )
 
 
 def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
@@ -157,13 +167,13 @@ def code_of_plugin(kind: type, recipe: WithCode | None = None) -> Code:
     if module.partition(".")[0] == HOME:
         return Code()
     declare((), module)
-    return _code(recipe, module, (), "")
+    return _code_of_functions(recipe, module, (), "")
 
 
-def _code(recipe: object, module: str, functions: tuple[str, ...], options: str) -> Code:
+def _code_of_functions(recipe: object, module: str, functions: tuple[str, ...], options: str) -> Code:
     names = vars(sys.modules[module]).items() if functions and module in sys.modules else ()
-    made = _digest(module, functions, tuple(sorted(name for name, value in names if value is recipe)))
-    newer = next((file for file in made.files if _seen.setdefault(file, (now := _stamp(file))) != now), None)
+    made = _module_digests(module, functions, tuple(sorted(name for name, value in names if value is recipe)))
+    newer = next((file for file in made.files if _seen.setdefault(file, (now := _file_stamp(file))) != now), None)
     if newer is not None:
         return Code(
             module=module,
@@ -175,13 +185,13 @@ def _code(recipe: object, module: str, functions: tuple[str, ...], options: str)
         join_digests(made.digest, options),
         module=module,
         reason=reason,
-        reader=_reader(recipe),
+        reader=_converter_class(recipe),
         former=tuple(join_digests(each, options) for each in made.former),
         wider=made.wider,
     )
 
 
-def _reader(recipe: object) -> str:
+def _converter_class(recipe: object) -> str:
     """The class of a source's converter, if it is one with options; else empty."""
     convert = getattr(recipe, "convert", None)
     return type(convert).__name__ if is_dataclass(convert) else ""
@@ -230,7 +240,7 @@ class _Digests(NamedTuple):
 
 
 @cache
-def _digest(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> _Digests:
+def _module_digests(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> _Digests:
     """The digest of a module and of what it imports of its own package. Empty without source files.
 
     Without `functions` the whole module counts, as ever.
@@ -238,18 +248,20 @@ def _digest(module: str, functions: tuple[str, ...], names: tuple[str, ...]) -> 
     file = file_of_module(module)
     if file is None:
         return _Digests()
-    tree = ast.Module(statements_of(file), [])
+    tree = ast.Module(statements_of_file(file), [])
     package = file.endswith("__init__.py")
     known: dict[str, _Module | None] = {}
-    former, files = _trees(module, _Module.of(module, file, reachable_statements(tree, functions)), known)
+    former, files = _imported_syntax_trees(
+        module, _Module.of(module, file, reachable_statements(tree, functions)), known
+    )
     if not functions:
         return _Digests(digest_of(sorted(former.items())), files=tuple(sorted(files)))
-    acting = Effects(tree.body, origins_of(module, is_package=package)).acting
+    acting = Effects(tree.body, module_import_origins(module, is_package=package)).may_act_on
     unread = [*imported_modules(unread_imports(tree), module, is_package=package)]
 
     def counted(*, calls: bool) -> tuple[dict[str, Any], list[str]]:
         now = _Module.of(module, file, reachable_statements(tree, functions, names, acting, calls=calls))
-        return _trees(module, now._replace(imports=[*now.imports, *unread]), known)
+        return _imported_syntax_trees(module, now._replace(imports=[*now.imports, *unread]), known)
 
     (trees, files), (fewer, _) = counted(calls=True), counted(calls=False)
     before = digest_of(sorted(former.items()))
@@ -269,13 +281,15 @@ class _Module(NamedTuple):
     def of(cls, name: str, file: str, body: list[ast.stmt]) -> "_Module":
         """The module with these statements."""
         try:
-            plain: Any = [_plain(statement) for statement in body]
+            plain: Any = [_syntax_tree_as_json(statement) for statement in body]
         except RecursionError:  # a sum of a thousand strings: its text tells as much
             plain = Path(file).read_text(errors="replace")
         return cls(plain, file, [*imported_modules(body, name, is_package=file.endswith("__init__.py"))])
 
 
-def _trees(module: str, first: _Module, known: dict[str, _Module | None]) -> tuple[dict[str, Any], list[str]]:
+def _imported_syntax_trees(
+    module: str, first: _Module, known: dict[str, _Module | None]
+) -> tuple[dict[str, Any], list[str]]:
     """The syntax trees of a module and of what it imports of its own package, by name; and the files."""
     trees, files = {module: first.plain}, [first.file]
     todo = [*own_modules(first.imports, module.partition(".")[0])]
@@ -285,7 +299,7 @@ def _trees(module: str, first: _Module, known: dict[str, _Module | None]) -> tup
             continue
         if name not in known:
             file = file_of_module(name)
-            known[name] = None if file is None else _Module.of(name, file, statements_of(file))
+            known[name] = None if file is None else _Module.of(name, file, statements_of_file(file))
         if (found := known[name]) is not None:
             trees[name] = found.plain
             files.append(found.file)
@@ -293,15 +307,18 @@ def _trees(module: str, first: _Module, known: dict[str, _Module | None]) -> tup
     return trees, files
 
 
-def _plain(value: Any) -> Any:
+def _syntax_tree_as_json(value: Any) -> Any:
     """A syntax tree as JSON. Empty fields are left out, for newer versions of Python have more of them."""
     if isinstance(value, ast.Constant):
         return ["Constant", type(value.value).__name__, repr(value.value)]
     if isinstance(value, ast.AST):
         fields = ((name, each) for name, each in ast.iter_fields(value) if name not in _NOT_CODE)
-        return [type(value).__name__, {name: _plain(each) for name, each in fields if each not in (None, [])}]
+        return [
+            type(value).__name__,
+            {name: _syntax_tree_as_json(each) for name, each in fields if each not in (None, [])},
+        ]
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_syntax_tree_as_json(each) for each in value]
     if isinstance(value, str) and "." in value:  # a constant is above: of the names, only those of modules have dots
         return former_name(value)
     return value if isinstance(value, str | int | None) else repr(value)

@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gristmill.moved import former_name
-from gristmill.recipes.code.reachable import bound_names, name_of, part_of
+from gristmill.recipes.code.reachable import bound_import_name, bound_names, import_of_names
 
 Origins = Callable[[ast.Import | ast.ImportFrom], Iterable[str]]
 """Gives the modules that count among those that an import runs."""
@@ -54,11 +54,11 @@ class Effects:
         for statement in body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.Import | ast.ImportFrom):
-                    self._imports(node)
+                    self._collect_imports(node)
                 elif isinstance(node, ast.Global):
                     declared |= {*node.names}
             if not isinstance(statement, ast.Import | ast.ImportFrom):
-                for name in bound_names(statement) | _captured(statement):
+                for name in bound_names(statement) | _pattern_bound_names(statement):
                     self._by_name.setdefault(name, []).append(statement)
         self._fixed = {
             name
@@ -66,30 +66,32 @@ class Effects:
             if name not in declared and len(statements) == 1 and _is_constant(getattr(statements[0], "value", None))
         }
 
-    def _imports(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _collect_imports(self, node: ast.Import | ast.ImportFrom) -> None:
         public = isinstance(node, ast.ImportFrom) and not node.level and is_public(node.module or "")
         for alias in node.names:
             if alias.name == "*":
                 self._has_star |= not public
             elif public:
-                self._public.add(name_of(alias))
+                self._public.add(bound_import_name(alias))
             else:
-                self._by_name.setdefault(name_of(alias), []).append(part_of(node, [alias]))
+                self._by_name.setdefault(bound_import_name(alias), []).append(import_of_names(node, [alias]))
 
-    def acting(self, statement: ast.stmt, live: set[str]) -> bool:
+    def may_act_on(self, statement: ast.stmt, live: set[str]) -> bool:
         """Whether a statement may act on a name that functions use.
 
         Args:
             statement: a top-level statement.
             live: the names that the functions use, and those that the statements use that bind them.
         """
-        if not any(self._acts(node) for node in self._run(statement)):
+        if not any(self._node_may_act(node) for node in self._syntax_run_at_import(statement)):
             return False
-        reached = self._reached(_touched(statement))
-        shared = reached & self._reached(live)
-        return bool(reached & _REACHES_ALL or _captured(statement) & live) or any(map(self._is_table, shared))
+        reached = self._reached_names(_touched_names(statement))
+        shared = reached & self._reached_names(live)
+        return bool(reached & _REACHES_ALL or _pattern_bound_names(statement) & live) or any(
+            map(self._is_table, shared)
+        )
 
-    def _run(self, statement: ast.AST) -> Iterator[ast.AST]:
+    def _syntax_run_at_import(self, statement: ast.AST) -> Iterator[ast.AST]:
         """The syntax that runs when the module is imported: no body of a function, and no type."""
         todo = [statement]
         while todo:
@@ -99,7 +101,7 @@ class Effects:
                 if field not in _TYPES and not (field == "body" and isinstance(node, _FUNCTIONS)):
                     todo += filter(_is_syntax, value if isinstance(value, list) else [value])
 
-    def _acts(self, node: ast.AST) -> bool:
+    def _node_may_act(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             return name not in self._public or name in self._by_name
@@ -113,7 +115,7 @@ class Effects:
             return name not in self._fixed
         return name.startswith(_MODULE) or (self._has_star and not hasattr(builtins, name))
 
-    def _reached(self, names: Iterable[str]) -> set[str]:
+    def _reached_names(self, names: Iterable[str]) -> set[str]:
         """These names, and all that is read by the statements that bind them."""
         found: set[str] = set()
         todo = list(names)
@@ -132,7 +134,7 @@ class Effects:
     def _read_by(self, statement: ast.stmt) -> Iterable[str]:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return [f"{_MODULE}{each}" for each in self._origins(statement)]
-        return _touched(statement)
+        return _touched_names(statement)
 
 
 def is_public(module: str) -> bool:
@@ -155,7 +157,7 @@ def _is_constant(value: object) -> bool:
     return isinstance(value, ast.Constant) or (isinstance(value, ast.UnaryOp) and _is_constant(value.operand))
 
 
-def _captured(statement: ast.stmt) -> set[str]:
+def _pattern_bound_names(statement: ast.stmt) -> set[str]:
     """The names that the patterns of a `match` bind."""
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr | ast.FunctionDef):
         return set()
@@ -163,7 +165,7 @@ def _captured(statement: ast.stmt) -> set[str]:
     return {name for n in patterns if (name := n.rest if isinstance(n, ast.MatchMapping) else n.name)}
 
 
-def _touched(statement: ast.AST) -> Iterator[str]:
+def _touched_names(statement: ast.AST) -> Iterator[str]:
     """The names that a statement reads or deletes, and the global ones that it sets, also inside of functions."""
     todo = [statement]
     while todo:

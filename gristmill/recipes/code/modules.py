@@ -25,7 +25,7 @@ def own_modules(names: Iterable[str], top: str) -> Iterator[str]:
         if _is_near(name, top):
             parts = name.split(".")
             around = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
-            yield from (each for each in around if _counts(each))
+            yield from (each for each in around if _is_outside_public_rooms(each))
 
 
 def _is_near(name: str, top: str) -> bool:
@@ -35,11 +35,11 @@ def _is_near(name: str, top: str) -> bool:
 
 
 def _is_own(name: str, top: str) -> bool:
-    return _is_near(name, top) and _counts(name)
+    return _is_near(name, top) and _is_outside_public_rooms(name)
 
 
 def _is_beside(other: str, top: str) -> bool:
-    return bool(folder_of(other)) and folder_of(other) == folder_of(top)
+    return bool(package_parent_folder(other)) and package_parent_folder(other) == package_parent_folder(top)
 
 
 def _is_plugin(top: str) -> bool:
@@ -48,7 +48,7 @@ def _is_plugin(top: str) -> bool:
 
 
 @cache
-def folder_of(top: str) -> str:
+def package_parent_folder(top: str) -> str:
     """The folder that holds a package or module; empty if it has other people's packages too, or is not found.
 
     Args:
@@ -65,7 +65,7 @@ def folder_of(top: str) -> str:
     return "" if shared or not place else str(folder)
 
 
-def _counts(name: str) -> bool:
+def _is_outside_public_rooms(name: str) -> bool:
     """Whether a module is no part of gristmill's public face."""
     return name != HOME and not is_public(name)
 
@@ -84,7 +84,7 @@ def file_of_module(name: str) -> str | None:
     return origin if origin and origin.endswith(".py") and Path(origin).is_file() else None
 
 
-def statements_of(file: str) -> list[ast.stmt]:
+def statements_of_file(file: str) -> list[ast.stmt]:
     """The statements of a source file, without docstrings.
 
     Args:
@@ -93,7 +93,7 @@ def statements_of(file: str) -> list[ast.stmt]:
     return without_docstrings(ast.parse(Path(file).read_bytes())).body
 
 
-def origins_of(module: str, *, is_package: bool) -> Origins:
+def module_import_origins(module: str, *, is_package: bool) -> Origins:
     """What tells the own modules that an import runs: all that may share a table with the imported name.
 
     Args:
@@ -123,6 +123,6 @@ def _run_by(module: str, top: str) -> frozenset[str]:
         file = None if name in found else file_of_module(name)
         if file is not None:
             found.add(name)
-            names = imported_modules(statements_of(file), name, is_package=file.endswith("__init__.py"))
+            names = imported_modules(statements_of_file(file), name, is_package=file.endswith("__init__.py"))
             todo += [each for each in names if _is_own(each, top)]
     return frozenset(found)

@@ -57,28 +57,28 @@ def reachable_statements(
     >>> ast.unparse(reachable_statements(ast.parse(text), ["document"])[-1])
     "TAGGER = ('document', tag)"
     """
-    declared = [_declaration(each, functions, acting if calls else None) for each in tree.body]
+    declared = [_declaration_statements(each, functions, acting if calls else None) for each in tree.body]
     body = [each for parts, statement in zip(declared, tree.body, strict=True) for each in parts or [statement]]
     roots = {id(parts[-1]) for parts in declared if parts}
-    options = {id(each): [*_calls(each)] for parts in declared for each in parts[:-1]}
+    options = {id(each): [*_acting_option_calls(each)] for parts in declared for each in parts[:-1]}
     if not roots:
         return tree.body
     binds = {id(each): set() if id(each) in options else bound_names(each) for each in body}
     live = {name for name in names if any(name in binds[id(each)] for each in body if id(each) not in roots)}
-    kept = roots | {id(each) for each in body if _acts(each) and id(each) not in options}
-    live |= {name for each in body if id(each) in kept for name in _used(each)}
+    kept = roots | {id(each) for each in body if _statement_may_act(each) and id(each) not in options}
+    live |= {name for each in body if id(each) in kept for name in _names_read(each)}
     while True:
         left = [each for each in body if id(each) not in kept]
         more = [each for each in left if binds[id(each)] & live]
         if not more and acting is not None:
             more = [each for each in left if any(acting(one, live) for one in options.get(id(each), (each,)))]
         if not more:
-            return [_only(each, live) for each in body if id(each) in kept]
+            return [_only_used_imports(each, live) for each in body if id(each) in kept]
         kept |= {id(each) for each in more}
-        live |= {name for each in more for name in _used(each)}
+        live |= {name for each in more for name in _names_read(each)}
 
 
-def _acts(statement: ast.stmt) -> bool:
+def _statement_may_act(statement: ast.stmt) -> bool:
     """Whether running a statement may do more than bind names: it may fill a table, or register a function."""
     if isinstance(statement, _SCOPES):
         return bool(statement.decorator_list)
@@ -88,7 +88,7 @@ def _acts(statement: ast.stmt) -> bool:
     return not names or "*" in names
 
 
-def _declaration(statement: ast.stmt, functions: Sequence[str], acting: Acting) -> list[ast.stmt]:
+def _declaration_statements(statement: ast.stmt, functions: Sequence[str], acting: Acting) -> list[ast.stmt]:
     """A recipe's options, and it with its functions alone; the whole recipe if a function of one's own makes it.
 
     Empty for another statement, or for one with ** in it.
@@ -101,7 +101,7 @@ def _declaration(statement: ast.stmt, functions: Sequence[str], acting: Acting) 
         return []
     made = ast.Expr(ast.Call(call.func, [], []))
     targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    if acting is not None and acting(made, {*_used(call.func)}):
+    if acting is not None and acting(made, {*_names_read(call.func)}):
         whole = ast.Call(call.func, [], [each for each in call.keywords if each.arg not in _SAYS])
         return [ast.copy_location(ast.Assign(targets, whole), statement)]
     options: list[ast.stmt] = [ast.Expr(each.value) for each in call.keywords if acting and each not in chosen]
@@ -109,7 +109,7 @@ def _declaration(statement: ast.stmt, functions: Sequence[str], acting: Acting) 
     return [*options, ast.copy_location(ast.Assign(targets, ast.Tuple(pairs, ast.Load())), statement)]
 
 
-def _calls(option: ast.stmt) -> Iterator[ast.stmt]:
+def _acting_option_calls(option: ast.stmt) -> Iterator[ast.stmt]:
     """The calls in an option that may act on something."""
     for node in ast.walk(option):
         if isinstance(node, ast.Call):
@@ -128,16 +128,16 @@ def unread_imports(tree: ast.Module) -> list[ast.stmt]:
     >>> [ast.unparse(each) for each in unread_imports(ast.parse(text))]
     ['import a', 'from . import c']
     """
-    read = set(_used(tree))
+    read = set(_names_read(tree))
     found: list[ast.stmt] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [each for each in node.names if name_of(each) not in read]
-            found += [part_of(node, names)] if names else []
+            names = [each for each in node.names if bound_import_name(each) not in read]
+            found += [import_of_names(node, names)] if names else []
     return found
 
 
-def part_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
+def import_of_names(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
     """An import of some names alone.
 
     Args:
@@ -147,24 +147,26 @@ def part_of(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.st
     return ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
 
 
-def _only(statement: ast.stmt, live: set[str]) -> ast.stmt:
+def _only_used_imports(statement: ast.stmt, live: set[str]) -> ast.stmt:
     """An import of the names that are used; another statement as it is."""
     if not isinstance(statement, ast.Import | ast.ImportFrom):
         return statement
     always = "." if isinstance(statement, ast.Import) else "*"
-    return part_of(statement, [each for each in statement.names if name_of(each) in live or always in each.name])
+    return import_of_names(
+        statement, [each for each in statement.names if bound_import_name(each) in live or always in each.name]
+    )
 
 
-def name_of(alias: ast.alias) -> str:
+def bound_import_name(alias: ast.alias) -> str:
     """The name that a part of an import binds.
 
-    >>> [name_of(each) for each in ast.parse("import a.b, c as d").body[0].names]
+    >>> [bound_import_name(each) for each in ast.parse("import a.b, c as d").body[0].names]
     ['a', 'd']
     """
     return alias.asname or alias.name.partition(".")[0]
 
 
-def _used(statement: ast.AST) -> Iterator[str]:
+def _names_read(statement: ast.AST) -> Iterator[str]:
     """The names that a statement may read, also inside of functions."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
@@ -185,7 +187,7 @@ def bound_names(statement: ast.stmt) -> set[str]:
             names.add(node.name)
             continue  # what it binds inside belongs to it
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {name_of(each) for each in node.names}
+            names |= {bound_import_name(each) for each in node.names}
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
         todo += ast.iter_child_nodes(node)

@@ -14,7 +14,7 @@ from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.duplicates.units import DocumentUnits, KeyUnits, MinHashUnits, NgramUnits, Unit
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.option_types import check_types
-from gristmill.recipes.source_versions import check_sources, versions_of
+from gristmill.recipes.source_versions import check_sources, versions_by_source
 
 FINGERPRINTING = 1
 """Version of the way we compute and compare fingerprints. Raising it rebuilds all of them."""
@@ -93,7 +93,7 @@ class Dedupe:
     @property
     def versions(self) -> Mapping[str, str]:
         """The version that is read of each source, by its name, in the declared order."""
-        return versions_of(self.sources)
+        return versions_by_source(self.sources)
 
     @property
     def near(self) -> bool:

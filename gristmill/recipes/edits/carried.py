@@ -13,10 +13,10 @@ def carried_name(name: str) -> str:
     return CARRIED + name
 
 
-def origin_of(name: str) -> str:
+def original_set_name(name: str) -> str:
     """The name of the set that a tagger or another maker wrote, whichever number of versions it was carried over.
 
-    >>> origin_of("carried-carried-pii-1"), origin_of("pii-1")
+    >>> original_set_name("carried-carried-pii-1"), original_set_name("pii-1")
     ('pii-1', 'pii-1')
     """
     while name.startswith(CARRIED):

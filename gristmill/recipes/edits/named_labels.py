@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gristmill.errors import RecipeError, known_names
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.recipes.edits.carried import CARRIED, carried_name, origin_of
+from gristmill.recipes.edits.carried import CARRIED, carried_name, original_set_name
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.rules import Column
-from gristmill.recipes.selection import Selection, is_attribute, label_of, set_of
+from gristmill.recipes.selection import Selection, is_attribute, label_of_column, set_of_column
 from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.tagger import Tagger
 
@@ -37,14 +37,14 @@ def check_labels(
     for name in selection.merge:
         known_recipe("attribute set", dict.fromkeys([*others, *makers]), name, who)
     for column in filter(is_attribute, selection.read_columns):
-        name = set_of(column)
+        name = set_of_column(column)
         if name in adopted:
             continue
         if name.startswith(CARRIED):
             known_recipe("carried set", dict.fromkeys(carried), name, f"{who} (a revision carries a set by carry=)")
         elif name not in makers and others:
             known_recipe("attribute set", dict.fromkeys([*others, *makers]), name, who)
-        maker = makers.get(name) if name not in carried else makers.get(origin_of(name))
+        maker = makers.get(name) if name not in carried else makers.get(original_set_name(name))
         if maker is None and name not in carried:
             maker = known_recipe("tagger", makers, name, who)
         if maker is not None:
@@ -54,7 +54,7 @@ def check_labels(
 
 
 def _check_label(column: Column, maker: Tagger | Dedupe, who: str, *, carried: bool) -> None:
-    declared, name = maker.declared, label_of(column)
+    declared, name = maker.declared, label_of_column(column)
     what = "tagger" if isinstance(maker, Tagger) else "dedupe"
     if declared is None:
         return
@@ -79,7 +79,7 @@ def _check_label(column: Column, maker: Tagger | Dedupe, who: str, *, carried: b
 
 def _check_edited(column: Column, maker: Tagger | Dedupe, who: str) -> None:
     """A score has one span over the whole text, so an edit by it would leave nothing of any text."""
-    label = maker.declaration(label_of(column))
+    label = maker.declaration(label_of_column(column))
     if label is not None and label.kind == "score":
         raise RecipeError(
             f"{who}: an edit names {column.path!r}, which is a score of the whole document: no text would be left."

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, is_failure, words_of
+from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, error_in_words, is_failure
 from gristmill.lake.address import check_numbered
-from gristmill.lake.ledger.code import Code, all_of
+from gristmill.lake.ledger.code import Code, join_codes
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import has_surrogate
 from gristmill.plugins import Door
@@ -109,15 +109,17 @@ class Transform:
             StoreError: a store did not answer.
         """
         if self.batch is not None:
-            answers = self._batch(self.batch, documents)
+            answers = self._apply_batch_function(self.batch, documents)
         else:
-            answers = [self._one(number, document) for number, document in enumerate(documents)]
+            answers = [self._apply_document_function(number, document) for number, document in enumerate(documents)]
         return [
-            self._checked(number, document, answer)
+            self._check_changed_document(number, document, answer)
             for number, (document, answer) in enumerate(zip(documents, answers, strict=True))
         ]
 
-    def _batch(self, batch: Callable[[Sequence[Document]], Sequence[Answer]], documents: Sequence[Document]) -> Any:
+    def _apply_batch_function(
+        self, batch: Callable[[Sequence[Document]], Sequence[Answer]], documents: Sequence[Document]
+    ) -> Any:
         try:
             answers = list(batch(documents))
         except (GristmillError, MemoryError):
@@ -125,12 +127,12 @@ class Transform:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            raise DataError(f"transform {self.name!r}: batch= failed: {words_of(error)}") from error
+            raise DataError(f"transform {self.name!r}: batch= failed: {error_in_words(error)}") from error
         if len(answers) != len(documents):
             raise DataError(f"transform {self.name!r}: {len(answers)} answers for {len(documents)} documents")
         return answers
 
-    def _one(self, number: int, document: Document) -> Any:
+    def _apply_document_function(self, number: int, document: Document) -> Any:
         try:
             return self.document(document) if self.document is not None else None
         except (StoreError, MemoryError):
@@ -138,9 +140,9 @@ class Transform:
         except BaseException as error:
             if not is_failure(error):
                 raise
-            raise TransformFailed(number, words_of(error)) from error
+            raise TransformFailed(number, error_in_words(error)) from error
 
-    def _checked(self, number: int, before: Document, answer: Any) -> Document | Drop:
+    def _check_changed_document(self, number: int, before: Document, answer: Any) -> Document | Drop:
         if isinstance(answer, str):
             answer = before if answer == before.text else msgspec.structs.replace(before, text=answer)
         if isinstance(answer, Drop):
@@ -165,10 +167,10 @@ TRANSFORMS = Door[Transform](
 """The transforms that ship, and those of installed packages. A shelf has those that its modules import."""
 
 
-def codes_of(transforms: Sequence[Transform]) -> Code:
-    """The code of several transforms, compared one by one: see all_of().
+def code_of_transforms(transforms: Sequence[Transform]) -> Code:
+    """The code of several transforms, compared one by one: see join_codes().
 
     Args:
         transforms: the transforms, as a shelf gave them.
     """
-    return all_of({each.name: code_of(each) for each in transforms})
+    return join_codes({each.name: code_of(each) for each in transforms})

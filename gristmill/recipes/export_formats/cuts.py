@@ -15,7 +15,7 @@ def cut_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece
     pieces: list[Piece] = []
     held = 0
     for source in sources:
-        for start, end, row, rows, length in _members(source):
+        for start, end, row, rows, length in _gzip_members(source):
             if pieces and held + length > most:
                 yield pieces
                 pieces, held = [], 0
@@ -29,7 +29,7 @@ def cut_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece
         yield pieces
 
 
-def _members(source: ExportedFile) -> Iterator[tuple[int, int, int, int, int]]:
+def _gzip_members(source: ExportedFile) -> Iterator[tuple[int, int, int, int, int]]:
     """(first byte, end, first row, rows, unpacked bytes) of each member of a part's file; else of all of it."""
     facts = source.facts
     members = facts.members or (Cut(0, 0, 0),)

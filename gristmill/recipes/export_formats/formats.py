@@ -34,7 +34,7 @@ def known_formats() -> dict[str, type[ExportFormat]]:
     return found
 
 
-def codec_of(declared: ExportFormat) -> Codec:
+def codec_of_format(declared: ExportFormat) -> Codec:
     """The codec of a declared format.
 
     Options that are mappings come in the order of their keys, because the ledger keeps no other: what is made from a
@@ -46,7 +46,7 @@ def codec_of(declared: ExportFormat) -> Codec:
     kind = EXPORTS.load(declared.type)
     if kind.options is not type(declared):
         raise RecipeError(f"format {declared.type!r}: {type(declared)} are not the options of {kind}")
-    return kind(_ordered(declared))
+    return kind(_order_keys(declared))
 
 
 def code_of_format(declared: ExportFormat, recipe: WithCode | None = None) -> Code:
@@ -59,7 +59,7 @@ def code_of_format(declared: ExportFormat, recipe: WithCode | None = None) -> Co
     return code_of_plugin(EXPORTS.load(declared.type), recipe)
 
 
-def _ordered(declared: Any) -> Any:
+def _order_keys(declared: Any) -> Any:
     options = {each.name: getattr(declared, each.name) for each in fields(declared)}
     return replace(declared, **{k: dict(sorted(v.items())) for k, v in options.items() if isinstance(v, Mapping)})
 

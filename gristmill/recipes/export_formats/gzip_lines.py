@@ -31,9 +31,9 @@ class GzipLines:
         self._pending.append(line)
         self._waiting += len(line) + 1
         if self._waiting >= MEMBER:
-            self._cut()
+            self._end_member()
 
-    def _cut(self) -> None:
+    def _end_member(self) -> None:
         """Ends a member."""
         rows = len(self._pending)
         self._pending.append(b"")
@@ -55,7 +55,7 @@ class GzipLines:
             What is known of it.
         """
         if self._pending or not self._members:  # a file without lines is an empty member: 0 bytes are no gzip
-            self._cut()
+            self._end_member()
         self._sink.close()
         return FileFacts(self._rows, self._length, self._content.hexdigest(), tuple(self._members))
 
@@ -87,9 +87,9 @@ class GzipLinesPart:
         Returns:
             Where each document is now.
         """
-        return rows.each_document(self._place)
+        return rows.each_document(self._append_document_line)
 
-    def _place(self, document: Document, split: str) -> Placed:
+    def _append_document_line(self, document: Document, split: str) -> Placed:
         made = self.line(document, split)
         if isinstance(made, NotTaken):
             return made

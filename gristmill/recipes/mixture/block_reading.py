@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from gristmill.formats.levanter.mixture_weights import coarse_streams, sequences_of
+from gristmill.formats.levanter.mixture_weights import coarse_streams, sequences_by_stream
 from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
 
 
@@ -35,7 +35,7 @@ def read_in_blocks(
     fill = {name: each.tokens / each.count for name, each in (sequences or {}).items() if each.count}
     if not coarse_streams(weights, block, fill):
         return declared
-    counts = sequences_of(weights, block)
+    counts = sequences_by_stream(weights, block)
     drawn = [
         Portion(each.name, each.name, float(counts.get(each.name, 0)), 1.0, each.most_epochs if budget else each.most)
         for each in portions

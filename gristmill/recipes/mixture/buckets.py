@@ -34,13 +34,13 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
     web-2 1.0 good >= 0.3 AND good < 0.7
     web-3 2.5 good >= 0.7
     """
-    _check(f"buckets of stream {stream.key!r}", column, edges, repeats)
+    _check_bucket_options(f"buckets of stream {stream.key!r}", column, edges, repeats)
     columns = stream.columns if column in stream.columns else (*stream.columns, column)
     made = []
     for number, times in enumerate(repeats, start=1):
         if times == 0:
             continue
-        rule = Rule("bucket", _condition(column.name, edges, number - 1), f"bucket {number} of {len(repeats)}")
+        rule = Rule("bucket", _bucket_condition(column.name, edges, number - 1), f"bucket {number} of {len(repeats)}")
         made.append(
             replace(
                 stream,
@@ -54,7 +54,7 @@ def buckets(stream: Stream, column: Column, edges: Sequence[float], repeats: Seq
     return tuple(made)
 
 
-def _check(who: str, column: Column, edges: Sequence[float], repeats: Sequence[float]) -> None:
+def _check_bucket_options(who: str, column: Column, edges: Sequence[float], repeats: Sequence[float]) -> None:
     """Raises a RecipeError if they make no buckets."""
     if column.type not in _NUMBERS:
         raise RecipeError(f"{who}: column {column.name!r} is {column.type}; give one of {', '.join(_NUMBERS)}")
@@ -68,7 +68,7 @@ def _check(who: str, column: Column, edges: Sequence[float], repeats: Sequence[f
         )
 
 
-def _condition(name: str, edges: Sequence[float], number: int) -> str:
+def _bucket_condition(name: str, edges: Sequence[float], number: int) -> str:
     """The SQL condition of a bucket, counted from 0."""
     if number == 0:
         return f"{name} IS NULL OR {name} < {edges[0]!r}"

@@ -30,7 +30,7 @@ class DeclaredTokens(msgspec.Struct, frozen=True, omit_defaults=True):
         ['tokens by licence: 75.0% CC0-1.0, 25.0% MIT']
         """
         named = {"licence": self.licences, "language": self.languages}
-        return [f"tokens by {what}: {_shares(counts)}" for what, counts in named.items() if counts]
+        return [f"tokens by {what}: {_shares_in_words(counts)}" for what, counts in named.items() if counts]
 
 
 def declared_tokens(
@@ -45,10 +45,10 @@ def declared_tokens(
     """
     licences = {each.key: sources[each.key].licence for each in streams}
     languages = {each.key: each.language or sources[each.key].language for each in streams}
-    return DeclaredTokens(_by(licences, tokens), _by(languages, tokens))
+    return DeclaredTokens(_tokens_by_declaration(licences, tokens), _tokens_by_declaration(languages, tokens))
 
 
-def _by(declared: Mapping[str, str], tokens: Mapping[str, int]) -> dict[str, int]:
+def _tokens_by_declaration(declared: Mapping[str, str], tokens: Mapping[str, int]) -> dict[str, int]:
     """Tokens by what is declared, the most first, then by name; empty if nothing is declared."""
     if not any(declared.values()):
         return {}
@@ -58,6 +58,6 @@ def _by(declared: Mapping[str, str], tokens: Mapping[str, int]) -> dict[str, int
     return dict(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _shares(counts: Mapping[str, int]) -> str:
+def _shares_in_words(counts: Mapping[str, int]) -> str:
     whole = sum(counts.values()) or 1
     return ", ".join(f"{100 * count / whole:.1f}% {name}" for name, count in counts.items())

@@ -47,11 +47,11 @@ class HeldOut:
         return {"share": self.share, "key": [self.key.path, self.key.type], "seed": VALIDATION_SEED}
 
 
-def held_out_of(parameters: dict[str, Any]) -> HeldOut:
+def read_held_out(parameters: dict[str, Any]) -> HeldOut:
     """The declaration of a recipe in a ledger. It reverses `HeldOut.parameters`, except for the name of the column.
 
     >>> held = HeldOut(0.01, Column("host", "metadata.host", "VARCHAR"))
-    >>> held_out_of(held.parameters()).parameters() == held.parameters()
+    >>> read_held_out(held.parameters()).parameters() == held.parameters()
     True
     """
     path, kind = parameters["key"]

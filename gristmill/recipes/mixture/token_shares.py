@@ -103,7 +103,7 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
     declared: float | None = None
 
     @property
-    def usable(self) -> int:
+    def usable_tokens(self) -> int:
         """The tokens that training can read."""
         return self.tokens if self.sequence_tokens is None else self.sequence_tokens
 
@@ -147,12 +147,12 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         return {each.stream: each.weight for each in self.streams}
 
     @property
-    def shortages(self) -> list[str]:
+    def shortage_sentences(self) -> list[str]:
         """One sentence for each stream that cannot give its tokens."""
         return [
             f"stream {each.stream!r} is short of {each.short:,} tokens: {each.read:,} of it are read, but"
-            f" {'it has' if each.sequences is None else 'its sequences have'} {each.usable:,}, and most_epochs allows"
-            f" {each.read - each.short:,}"
+            f" {'it has' if each.sequences is None else 'its sequences have'} {each.usable_tokens:,}, and"
+            f" most_epochs allows {each.read - each.short:,}"
             for each in self.streams
             if each.short and each.read is not None
         ]
@@ -173,15 +173,15 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
             for each in self.streams
             if each.sequences == 0 or not each.tokens
         ]
-        return often + never + self._coarse
+        return often + never + self._coarse_block_sentences
 
     @property
-    def _coarse(self) -> list[str]:
+    def _coarse_block_sentences(self) -> list[str]:
         """One sentence for each stream that a block of sequences cannot give its share."""
         if self.block is None:
             return []
         weights = {each.stream: each.weight for each in self.streams}
-        fill = {each.stream: each.usable / each.sequences for each in self.streams if each.sequences}
+        fill = {each.stream: each.usable_tokens / each.sequences for each in self.streams if each.sequences}
         enough = fine_block(weights, self.block, fill)
         mend = f"the smallest larger block that gives it is block={enough}" if enough else "no larger block gives it"
         return [
@@ -227,15 +227,15 @@ def read_shares(
     fill = {name: Fraction(each.tokens, each.count or 1) for name, each in (sequences or {}).items()}
     present = [each for each in portions if usable.get(each.name)]
     repeated = any(each.repeats != 1 for each in portions)  # also if that one has no tokens yet
-    wanted = {each.name: _exactly(each.weight) * fill.get(each.name, 1) for each in present}  # of sequences
+    wanted = {each.name: _to_fraction(each.weight) * fill.get(each.name, 1) for each in present}  # of sequences
     if repeated or proportions is not None or temperature is not None:
-        wanted = _wanted(present, usable, proportions, temperature)
+        wanted = _wanted_token_shares(present, usable, proportions, temperature)
     shares = _adding_to_one(wanted)
     # Without a budget, one stream bounds the others. It is read exactly so often: whole tokens would leave a part out.
-    bounds = [_exactly(each.most) * usable[each.name] / shares[each.name] for each in present if shares[each.name]]
+    bounds = [_to_fraction(each.most) * usable[each.name] / shares[each.name] for each in present if shares[each.name]]
     exact = Fraction(budget) if budget is not None else min(bounds, default=Fraction(0))
     streams = [
-        _stream(each, tokens.get(each.name, 0), usable.get(each.name, 0), shares.get(each.name, Fraction(0)), exact)
+        _read_one(each, tokens.get(each.name, 0), usable.get(each.name, 0), shares.get(each.name, Fraction(0)), exact)
         for each in portions
     ]
     reading = Reading(int(exact), tuple(streams), None if sequences is None else length)
@@ -266,7 +266,7 @@ def _adding_to_one(wanted: Mapping[str, Fraction]) -> dict[str, Fraction]:
     return {name: share / whole for name, share in wanted.items()}
 
 
-def _wanted(
+def _wanted_token_shares(
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
     proportions: Mapping[str, float] | None,
@@ -275,12 +275,12 @@ def _wanted(
     """The share of each stream in the tokens, relative to those of the others."""
     # The volume of a stream is what it gives if it is read as often as it says. Inside a group, streams share by their
     # volumes, so that each is read in proportion to its repeats.
-    volume = {each.name: _exactly(each.repeats) * tokens[each.name] for each in portions}
+    volume = {each.name: _to_fraction(each.repeats) * tokens[each.name] for each in portions}
     by_group: dict[str, Fraction] = {}
     for each in portions:
         by_group[each.group] = by_group.get(each.group, Fraction(0)) + volume[each.name]
     if proportions is not None:
-        of_group = {group: _exactly(proportions[group]) for group in by_group}
+        of_group = {group: _to_fraction(proportions[group]) for group in by_group}
     elif temperature is None:
         of_group = by_group
     else:
@@ -310,12 +310,12 @@ def _in_sequences(
     return msgspec.structs.replace(reading, streams=tuple(streams), total_sequences=total)
 
 
-def _exactly(number: float) -> Fraction:
+def _to_fraction(number: float) -> Fraction:
     """The number that a person wrote: 0.9 is 9/10, not the binary number that is closest to it."""
     return Fraction(repr(number))
 
 
-def _stream(portion: Portion, tokens: int, usable: int, share: Fraction, total: Fraction) -> StreamReading:
+def _read_one(portion: Portion, tokens: int, usable: int, share: Fraction, total: Fraction) -> StreamReading:
     """What training reads of one stream that has this share."""
     read = round(share * int(total))
     epochs = float(share * total / usable) if usable else 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gristmill.errors import RecipeError
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.recipes.models.model import Model
-from gristmill.recipes.selection import Selection, is_attribute, set_of
+from gristmill.recipes.selection import Selection, is_attribute, set_of_column
 from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
@@ -49,7 +49,7 @@ def _check_draw(drawn: Draw, sources: Mapping[str, Source], what: str) -> None:
     known_recipe("version", dict.fromkeys(source.versions), drawn.version, f"{what}, {drawn.source}")
 
 
-def _draws(recipe: LabelledSet | Model) -> list[Draw]:
+def _drawn_documents(recipe: LabelledSet | Model) -> list[Draw]:
     """The documents that a labelled set or an index is drawn from."""
     if isinstance(recipe, LabelledSet):
         return [each for places in recipe.drawn.values() for each in places]
@@ -70,19 +70,19 @@ class _Circle:
         todo: list[LabelledSet | Model] = [recipe]
         passed = {(type(recipe), recipe.name)}
         while todo:
-            for drawn in _draws(todo.pop()):
+            for drawn in _drawn_documents(todo.pop()):
                 versions = self.sources[drawn.source].versions
                 revisions = self.sources[drawn.source].revisions[: versions.index(drawn.version)]
-                for found in (found for revision in revisions for found in self._behind(revision)):
+                for found in (found for revision in revisions for found in self._models_behind_selection(revision)):
                     if found is recipe:
-                        raise RecipeError(_circle(recipe, drawn))
+                        raise RecipeError(_circle_message(recipe, drawn))
                     if (type(found), found.name) not in passed:
                         passed.add((type(found), found.name))
                         todo.append(found)
 
-    def _behind(self, selection: Selection) -> Iterator[LabelledSet | Model]:
+    def _models_behind_selection(self, selection: Selection) -> Iterator[LabelledSet | Model]:
         """The labelled sets and indexes behind the scores that a selection reads."""
-        sets = (set_of(column) for column in selection.read_columns if is_attribute(column))
+        sets = (set_of_column(column) for column in selection.read_columns if is_attribute(column))
         taggers = (self.taggers[name] for name in sets if name in self.taggers)
         for model in (self.models[name] for tagger in taggers for name in tagger.models):
             if model.training is not None:
@@ -91,7 +91,7 @@ class _Circle:
                 yield model
 
 
-def _circle(recipe: LabelledSet | Model, drawn: Draw) -> str:
+def _circle_message(recipe: LabelledSet | Model, drawn: Draw) -> str:
     if isinstance(recipe, Model):
         return (
             f"model {recipe.name!r} is made of {drawn.source}/{drawn.version}, whose rules read its own spans: draw it"

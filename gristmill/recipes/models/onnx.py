@@ -105,7 +105,7 @@ def open_classifier(
 
     def look(batch: Batch) -> Mapping[str, Any]:
         rows = [classifier.logits(text, len(labels)) for text in batch.texts]
-        scores = [None if row is None else _scores(row, output).tolist() for row in rows]
+        scores = [None if row is None else _rounded_scores(row, output).tolist() for row in rows]
         return {label: [row and row[place] for row in scores] for place, label in enumerate(labels)}
 
     return look
@@ -130,8 +130,8 @@ class OnnxClassifier:
             if not (folder / file).is_file():
                 raise RecipeError(f"{what}: has no file {file}; bring a folder with {MODEL} and {TOKENIZER}")
         check_onnx((folder / MODEL).read_bytes(), [each.name for each in folder.iterdir()], f"{what}: {MODEL}")
-        self._tokenizer = _tokenizer(folder / TOKENIZER, what, max_tokens)
-        self._session = _session(folder / MODEL, what)
+        self._tokenizer = _open_tokenizer(folder / TOKENIZER, what, max_tokens)
+        self._session = _open_session(folder / MODEL, what)
         self._inputs = {each.name: _TYPES.get(each.type) for each in self._session.get_inputs()}
         unknown = [name for name, kind in self._inputs.items() if name not in _INPUTS or kind is None]
         if unknown or "input_ids" not in self._inputs:
@@ -170,7 +170,7 @@ class OnnxClassifier:
         return row
 
 
-def _scores(logits: Logits, output: Output) -> Logits:
+def _rounded_scores(logits: Logits, output: Output) -> Logits:
     """The scores of one text. They are rounded, because processors differ in the last digits."""
     scores = logits
     if output == "softmax":
@@ -181,7 +181,7 @@ def _scores(logits: Logits, output: Output) -> Logits:
     return np.round(scores, DIGITS)
 
 
-def _tokenizer(path: Path, what: str, max_tokens: int) -> Tokenizer:
+def _open_tokenizer(path: Path, what: str, max_tokens: int) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_buffer(path.read_bytes())
     except BaseException as error:  # `tokenizers` panics for some files
@@ -193,7 +193,7 @@ def _tokenizer(path: Path, what: str, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def _session(path: Path, what: str) -> Any:
+def _open_session(path: Path, what: str) -> Any:
     with extra():
         import onnxruntime  # noqa: PLC0415 - an extra
     options = onnxruntime.SessionOptions()

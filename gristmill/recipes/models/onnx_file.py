@@ -36,7 +36,7 @@ def check_onnx(data: bytes, beside: list[str], what: str) -> None:
         RecipeError: it is no ONNX model, is cut off, or has tensors in a file that is not in its folder.
     """
     try:
-        outside = sorted(_files(data) - set(beside))
+        outside = sorted(_external_tensor_files(data) - set(beside))
     except _NoModel as error:
         raise RecipeError(f"{what} is no ONNX model: {error}; get it again from its origin") from error
     if outside:
@@ -50,42 +50,42 @@ class _NoModel(Exception):  # noqa: N818 - the tree reads as English
     """The file is no model; the message says where."""
 
 
-def _files(data: bytes) -> set[str]:
+def _external_tensor_files(data: bytes) -> set[str]:
     """The names of the files that a model's tensors lie in, besides its own."""
-    if not any(number == _GRAPH_FIELD for number, _, _ in _fields(data, 0, len(data))):
+    if not any(number == _GRAPH_FIELD for number, _, _ in _message_byte_fields(data, 0, len(data))):
         raise _NoModel("it has no graph")
-    return set(_locations(data, 0, len(data), _MODEL, 0))
+    return set(_external_tensor_locations(data, 0, len(data), _MODEL, 0))
 
 
-def _locations(data: bytes, start: int, end: int, kind: int, depth: int) -> Iterator[str]:
+def _external_tensor_locations(data: bytes, start: int, end: int, kind: int, depth: int) -> Iterator[str]:
     """The names of the files that tensors below a message lie in."""
     if depth > _DEEPEST:
         raise _NoModel(f"more than {_DEEPEST} messages are inside each other")
     if kind == _ENTRY:
-        texts = {number: data[first:last] for number, first, last in _fields(data, start, end)}
+        texts = {number: data[first:last] for number, first, last in _message_byte_fields(data, start, end)}
         if texts.get(_KEY) == b"location":
             yield texts.get(_VALUE, b"").decode("utf-8", "replace")
         return
-    for number, first, last in _fields(data, start, end):
+    for number, first, last in _message_byte_fields(data, start, end):
         inside = _INSIDE[kind].get(number)
         if inside is not None:
-            yield from _locations(data, first, last, inside, depth + 1)
+            yield from _external_tensor_locations(data, first, last, inside, depth + 1)
 
 
-def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _message_byte_fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """The fields of a message that hold bytes: their number, and where these begin and end."""
     at = start
     while at < end:
-        tag, at = _varint(data, at, end)
+        tag, at = _read_varint(data, at, end)
         number, form = tag >> 3, tag & 7
         if form == _BYTES:
-            size, at = _varint(data, at, end)
+            size, at = _read_varint(data, at, end)
             if size > end - at:
                 raise _NoModel(f"byte {at:,} needs {size:,} more bytes, but {end - at:,} are left")
             yield number, at, at + size
             at += size
         elif form == _VARINT:
-            _, at = _varint(data, at, end)
+            _, at = _read_varint(data, at, end)
         elif form in {_EIGHT_BYTES, _FOUR_BYTES}:
             at += 8 if form == _EIGHT_BYTES else 4
         else:
@@ -94,7 +94,7 @@ def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]
         raise _NoModel(f"byte {end:,} ends it in the middle of a field")
 
 
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """A number in groups of seven bits, and where it ends."""
     found = 0
     for place in range(at, min(at + 10, end)):

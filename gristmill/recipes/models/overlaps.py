@@ -94,8 +94,8 @@ def overlap_tagger(
     return Tagger(
         name=name,
         models=(model,),
-        open=lambda files: _opened(name, model, sets, files[model]),
-        labels=[spans for each in sets for spans in _declared(each, model)],
+        open=lambda files: _open_overlap_index(name, model, sets, files[model]),
+        labels=[spans for each in sets for spans in _overlap_label_declarations(each, model)],
         parameters={"sets": list(sets), OVERLAPS: INDEXING},
         description=description or f"The parts of texts that are in {', '.join(sets)}, by the model {model}.",
         draft=draft,
@@ -103,7 +103,7 @@ def overlap_tagger(
     )
 
 
-def _declared(name: str, model: str) -> tuple[Spans, Spans]:
+def _overlap_label_declarations(name: str, model: str) -> tuple[Spans, Spans]:
     """The two labels of an evaluation set."""
     said = f"of {name}; the score is the item's line in items.jsonl of {model}"
     return (
@@ -112,7 +112,7 @@ def _declared(name: str, model: str) -> tuple[Spans, Spans]:
     )
 
 
-def _opened(name: str, model: str, sets: Sequence[str], path: Path) -> Callable[[Batch], Mapping[str, Any]]:
+def _open_overlap_index(name: str, model: str, sets: Sequence[str], path: Path) -> Callable[[Batch], Mapping[str, Any]]:
     index = OverlapIndex.from_bytes(path.read_bytes(), f"model {model!r}")
     unknown = [each for each in sets if each not in index.ngrams]
     if unknown:

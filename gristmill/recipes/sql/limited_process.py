@@ -61,7 +61,7 @@ class LimitedProcess:
             self.process.kill()
             return self.process.wait()
 
-    def kill(self) -> None:
+    def kill_process(self) -> None:
         """Ends the process at once."""
         self.process.kill()
         self.end()

@@ -35,7 +35,7 @@ class _RuleProcess(LimitedProcess):
     def __init__(self) -> None:
         super().__init__("gristmill.recipes.sql.worker", kept=_KEPT, variables=_SMALL)
 
-    def hears(self, request: CheckRules | EvaluateRules, rows: bytes) -> bool:
+    def send_request(self, request: CheckRules | EvaluateRules, rows: bytes) -> bool:
         """Sends a request. False: the process ended before it began to work on it."""
         try:
             self.connection.send_bytes(msgspec.json.encode(request))
@@ -45,7 +45,7 @@ class _RuleProcess(LimitedProcess):
         except (EOFError, OSError):
             return False
 
-    def answer(self, request: CheckRules | EvaluateRules) -> tuple[RuleAnswer, bytes] | None:
+    def receive_answer(self, request: CheckRules | EvaluateRules) -> tuple[RuleAnswer, bytes] | None:
         """The answer, and its decisions; None if the process has ended."""
         try:
             answer = msgspec.json.decode(self.connection.recv_bytes(), type=RuleAnswer)
@@ -62,7 +62,7 @@ _idle: dict[int, list[_RuleProcess]] = {}
 @atexit.register
 def _end_idle() -> None:
     for process in _idle.pop(os.getpid(), []):
-        process.kill()
+        process.kill_process()
 
 
 def start_early() -> None:
@@ -96,16 +96,18 @@ def ask_rule_process(request: CheckRules | EvaluateRules, rows: bytes = b"") -> 
             process = idle.pop()
         except IndexError:
             process = _RuleProcess()
-        with undone_at_failure(process.kill):  # when this process is being stopped, the answer would come too late
-            heard = process.hears(request, rows)
-            answered = process.answer(request) if heard else None
+        with undone_at_failure(
+            process.kill_process
+        ):  # when this process is being stopped, the answer would come too late
+            heard = process.send_request(request, rows)
+            answered = process.receive_answer(request) if heard else None
         if answered is None:
             code = process.end()
             if heard:
                 raise RuleStopped(why_ended(code, request.limits, "DuckDB"))
             continue
         if answered[0].wrong in {"memory", "broken"}:
-            process.kill()
+            process.kill_process()
         else:
             idle.append(process)
         if answered[0].wrong == "broken":

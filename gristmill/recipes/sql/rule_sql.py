@@ -161,9 +161,9 @@ def check_expressions(
     rows = connection.execute(f"SELECT {serialize} FROM (SELECT unnest(?) AS s)", [statements]).fetchall()  # noqa: S608 - a constant
     for (wrapped,), (bare,) in zip(rows[::2], rows[1::2], strict=True):
         try:
-            tree = _expression(wrapped)
-            same = tree == _expression(bare)
-            _walk(tree, scope, callable_)
+            tree = _single_select_expression(wrapped)
+            same = tree == _single_select_expression(bare)
+            _check_allowed_nodes(tree, scope, callable_)
         except _NotAllowed as refused:
             yield str(refused)
         except RecursionError:
@@ -174,14 +174,14 @@ def check_expressions(
             yield None if same else "it is not one expression"
 
 
-def _expression(answer: str) -> Node:
+def _single_select_expression(answer: str) -> Node:
     """The only expression of a parsed SELECT, without positions in the text.
 
     Args:
         answer: the result of `json_serialize_sql`.
     """
     try:
-        parsed = _placeless(orjson.loads(answer))
+        parsed = _without_text_positions(orjson.loads(answer))
     except (orjson.JSONDecodeError, RecursionError):
         raise _NotAllowed("it is nested too deeply") from None
     if parsed.get("error"):
@@ -195,14 +195,14 @@ def _expression(answer: str) -> Node:
     return dict(expressions[0])
 
 
-def _placeless(value: Any) -> Any:
+def _without_text_positions(value: Any) -> Any:
     """A part of a syntax tree without positions in the text."""
     if isinstance(value, dict):
-        return {key: _placeless(inner) for key, inner in value.items() if key not in _PLACES}
-    return [_placeless(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _without_text_positions(inner) for key, inner in value.items() if key not in _PLACES}
+    return [_without_text_positions(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
+def _check_allowed_nodes(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
     """Refuses every node that is not allowed. It keeps its own stack, because trees may be deep."""
     stack: list[tuple[Node, Scope]] = [(tree, names)]
     while stack:
@@ -216,7 +216,7 @@ def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
         if kind == "COLUMN_REF":
             _check_name(node, scope)
         elif kind == "FUNCTION":
-            stack.extend(_arguments(node, scope, callable_))
+            stack.extend(_checked_function_arguments(node, scope, callable_))
         elif kind == "CAST":
             _check_type(node["type_expr"])
             stack.append((node["child"], scope))
@@ -225,10 +225,10 @@ def _walk(tree: Node, names: Scope, callable_: frozenset[str]) -> None:
         elif kind == "OPERATOR" and node["type"] not in _OPERATORS:
             raise _NotAllowed(f"the operator {node['type']} is not allowed in rules")
         else:
-            stack.extend((child, scope) for child in _children(node))
+            stack.extend((child, scope) for child in _child_expressions(node))
 
 
-def _children(node: Node) -> Iterator[Node]:
+def _child_expressions(node: Node) -> Iterator[Node]:
     """The expressions directly below an ordinary node."""
     yield from node.get("children", ())
     for check in node.get("case_checks", ()):
@@ -250,7 +250,7 @@ def _check_name(node: Node, scope: Scope) -> None:
         raise _NotAllowed(f"no column {'.'.join(node['column_names'])!r}")
 
 
-def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[tuple[Node, Scope]]:
+def _checked_function_arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[tuple[Node, Scope]]:
     """Refuses a function that is not allowed, or an unusual call.
 
     Yields:
@@ -266,12 +266,12 @@ def _arguments(node: Node, scope: Scope, callable_: frozenset[str]) -> Iterator[
         if argument.keys() - {"name", "expression"}:
             raise _NotAllowed(f"the function {name!r} has an unusual argument")
         if inner.get("class") == "LAMBDA" and name in _TAKE_LAMBDAS and inner.keys() <= _NODES["LAMBDA"]:
-            yield inner["expr"], scope | _parameters(inner["lhs"], scope)
+            yield inner["expr"], scope | _lambda_scope(inner["lhs"], scope)
         else:
             yield inner, scope
 
 
-def _parameters(node: Node, scope: Scope) -> Scope:
+def _lambda_scope(node: Node, scope: Scope) -> Scope:
     """The parameters of a lambda: `x`, or several, which DuckDB writes as `row(x, y)`."""
     several = node.get("class") == "FUNCTION" and node.get("function_name") == "row"
     nodes = [argument["expression"] for argument in node["arguments"]] if several else [node]

@@ -35,7 +35,11 @@ def named_columns(where: str) -> frozenset[str]:
     ['text', 'words']
     """
     with open_sandbox() as connection:
-        found = [node for node, _ in _nodes(_parsed(connection, where)) if node.get("class") == "COLUMN_REF"]
+        found = [
+            node
+            for node, _ in _nodes_with_negation(_parse_condition(connection, where))
+            if node.get("class") == "COLUMN_REF"
+        ]
     return frozenset(node["column_names"][0].lower() for node in found)
 
 
@@ -53,8 +57,8 @@ def column_comparisons(connection: "DuckDBPyConnection", where: str) -> Iterator
     >>> list(column_comparisons(open_sandbox(), "words BETWEEN 5 AND 9 OR 2 * words < 50"))
     [('words', '>=', 5.0), ('words', '<=', 9.0)]
     """
-    parsed = _parsed(connection, where)
-    for node, negated in _nodes(parsed):
+    parsed = _parse_condition(connection, where)
+    for node, negated in _nodes_with_negation(parsed):
         kind = node.get("type")
         sides: list[tuple[Node, str, Node]] = []
         if kind == "COMPARE_BETWEEN":
@@ -63,18 +67,18 @@ def column_comparisons(connection: "DuckDBPyConnection", where: str) -> Iterator
             sides = [(node["left"], _ORDERS[kind], node["right"])]
         for left, order, right in sides:
             for side, sign, other in ((left, order, right), (right, _MIRRORED[order], left)):
-                column = _column(side)
-                number = _number(connection, parsed, other) if column else None
+                column = _column_of_node(side)
+                number = _cast_constant(connection, parsed, other) if column else None
                 if number is not None:
                     yield column, _NEGATED[sign] if negated else sign, number
 
 
-def _parsed(connection: "DuckDBPyConnection", where: str) -> Any:
+def _parse_condition(connection: "DuckDBPyConnection", where: str) -> Any:
     [(answer,)] = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [f"SELECT (\n{where}\n)"]).fetchall()
     return orjson.loads(answer)
 
 
-def _nodes(tree: Any) -> Iterator[tuple[Node, bool]]:
+def _nodes_with_negation(tree: Any) -> Iterator[tuple[Node, bool]]:
     """All nodes in the order of the text, and whether a NOT turns them. It keeps its own stack: trees may be deep."""
     stack = [(tree, False)]
     while stack:
@@ -94,7 +98,7 @@ def _is_constant(node: Node) -> bool:
     return bool(node["class"] == "CONSTANT")
 
 
-def _column(node: Node) -> str:
+def _column_of_node(node: Node) -> str:
     """The name of the column that a node is; empty: it is something else."""
     if node["type"] == "OPERATOR_COALESCE" and all(map(_is_constant, node["children"][1:])):
         node = node["children"][0]
@@ -102,7 +106,7 @@ def _column(node: Node) -> str:
     return names[0].lower() if len(names) == 1 else ""
 
 
-def _number(connection: "DuckDBPyConnection", parsed: Any, node: Node) -> float | None:
+def _cast_constant(connection: "DuckDBPyConnection", parsed: Any, node: Node) -> float | None:
     """The number that a constant is, as DuckDB casts it: `3.7::INTEGER` is 4; None: it is something else, or fails."""
     if not _is_constant(node):
         return None

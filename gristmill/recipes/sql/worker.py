@@ -94,30 +94,31 @@ def answer_requests(connection: Connection) -> None:
         connection.send_bytes(HEARD)
         resource.setrlimit(resource.RLIMIT_DATA, (request.limits.memory, resource.RLIM_INFINITY))
         signal.setitimer(signal.ITIMER_PROF, request.limits.seconds)
-        answer, decisions = _answer(duck, callable_, request, rows)
+        answer, decisions = _answer_request(duck, callable_, request, rows)
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         connection.send_bytes(msgspec.json.encode(answer))
         if not answer.wrong and isinstance(request, EvaluateRules):
             connection.send_bytes(decisions)
-        if _held() > request.limits.memory // 4:  # allocators keep what they had: the next request starts afresh
+        if _held_memory_bytes() > request.limits.memory // 4:
+            # allocators keep what they had: the next request starts afresh
             return
 
 
-def _held() -> int:
+def _held_memory_bytes() -> int:
     """Bytes that this process has, as RLIMIT_DATA counts them; 0 on systems that do not tell."""
     counts = Path("/proc/self/statm")
     return int(counts.read_text().split()[5]) * resource.getpagesize() if counts.exists() else 0
 
 
-def _answer(
+def _answer_request(
     duck: "DuckDBPyConnection", callable_: frozenset[str], request: CheckRules | EvaluateRules, rows: bytes
 ) -> tuple[RuleAnswer, bytes]:
     import duckdb  # noqa: PLC0415 - takes 0.3 s to import
 
     try:
         if isinstance(request, EvaluateRules):
-            return RuleAnswer(), _decisions(duck, request.query, rows)
+            return RuleAnswer(), _decide_rows(duck, request.query, rows)
         fault = find_fault(duck, callable_, request.columns, request.wheres)
     except (duckdb.OutOfMemoryException, MemoryError) as error:
         return RuleAnswer("memory", first_line(error)), b""
@@ -128,7 +129,7 @@ def _answer(
     return RuleAnswer("rule", fault[1], fault[0]) if fault else RuleAnswer(), b""
 
 
-def _decisions(duck: "DuckDBPyConnection", query: str, rows: bytes) -> bytes:
+def _decide_rows(duck: "DuckDBPyConnection", query: str, rows: bytes) -> bytes:
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     duck.register(TABLE, pa.ipc.open_stream(rows).read_all())

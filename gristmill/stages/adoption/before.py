@@ -53,7 +53,7 @@ class RowsBefore:
     def __init__(self, path: str, digests: Mapping[bytes, bytes]) -> None:
         self._path, self._digests = path, digests
 
-    def findings(self, path: str, first: int, documents: Sequence[Document]) -> Iterator[tuple[str, Finding]]:
+    def row_findings(self, path: str, first: int, documents: Sequence[Document]) -> Iterator[tuple[str, Finding]]:
         """Findings on rows of an adopted shard, with the kind of each.
 
         Args:

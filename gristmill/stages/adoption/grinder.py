@@ -22,7 +22,7 @@ from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import TextRow, check_same_ids, decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.foreign_file import ForeignFile
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.adopted import AdoptedFiles, Root
 from gristmill.lake.store.protocol import ObjectVersion
 
@@ -73,11 +73,11 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         file = ForeignFile(self._files.stream(path, body.version), path)
         ids, counts = IdDigest(), dict[str, int]()
         if spec.name:
-            self._attributes(file, body, ids, counts)
+            self._adopt_attribute_rows(file, body, ids, counts)
         else:
-            self._rows(file, body, ids, counts)
+            self._adopt_document_rows(file, body, ids, counts)
         index = b"" if spec.name else ids.index()
-        row = self._row(item.name, body, file, ids, index, counts)
+        row = self._adopt_raw_object(item.name, body, file, ids, index, counts)
         check_claim(self._store, spec.place, spec.token)
         stamps: dict[str, ObjectVersion] = {}
         with fence_writes(partial(check_claim, self._store, spec.place, spec.token)):
@@ -89,7 +89,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
             receipt = leave_receipt(self._store, spec.place, spec.token, receipt)
         return Outcome((Ground(spec.place.asset, receipt),))
 
-    def _row(
+    def _adopt_raw_object(
         self, name: str, body: AdoptionItem, file: ForeignFile, ids: IdDigest, index: bytes, counts: Mapping[str, int]
     ) -> Shard:
         spec = self._spec
@@ -112,9 +112,11 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
             extra={"at": body.at},
         )
 
-    def _rows(self, file: ForeignFile, body: AdoptionItem, ids: IdDigest, counts: dict[str, int]) -> None:
+    def _adopt_document_rows(
+        self, file: ForeignFile, body: AdoptionItem, ids: IdDigest, counts: dict[str, int]
+    ) -> None:
         """Reads documents, and compares their metadata with those of the version before."""
-        before = dict(self._metadata(body.beside)) if body.beside else {}
+        before = dict(self._earlier_metadata_hashes(body.beside)) if body.beside else {}
         first = 0
         for block in file.blocks():
             documents = decode_rows(self._documents, block, file.path, first, _MEND)
@@ -128,7 +130,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
             ids.update([(document.source, document.id) for document in documents])
             first += len(documents)
 
-    def _metadata(self, shard: Shard) -> Iterator[tuple[bytes, bytes]]:
+    def _earlier_metadata_hashes(self, shard: Shard) -> Iterator[tuple[bytes, bytes]]:
         """The hash of each document's metadata in the version before, by the hash of its (source, id)."""
         if self._spec.documents is None:
             return
@@ -136,7 +138,9 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
             for document in documents:
                 yield key_of_pair((document.source, document.id)), metadata_digest(document)
 
-    def _attributes(self, file: ForeignFile, body: AdoptionItem, ids: IdDigest, counts: dict[str, int]) -> None:
+    def _adopt_attribute_rows(
+        self, file: ForeignFile, body: AdoptionItem, ids: IdDigest, counts: dict[str, int]
+    ) -> None:
         """Reads attribute rows beside their documents, row by row.
 
         Raises:
@@ -149,7 +153,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         waiting: list[TextRow] = []
         first, beside, texts = 0, texts_file.path, texts_file.rows(TextRow)
         for block in file.blocks():
-            lines = rows_of(block)
+            lines = split_rows(block)
             while len(waiting) < len(lines) and (more := next(texts, None)) is not None:
                 waiting += more[1]
             documents, waiting = waiting[: len(lines)], waiting[len(lines) :]

@@ -12,7 +12,7 @@ from gristmill.lake.address import Place, attributes_asset, documents_asset, pla
 from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.raw_data.checksums import first_three
 from gristmill.raw_data.listing import by_shard, list_raw
@@ -71,7 +71,7 @@ class AdoptionStep(OneAssetStep):
         """The documents that are compared: those of a set, or of the version before."""
         if self.name:
             return (documents_asset(self.source.name, self.version),)
-        return (documents_asset(self.source.name, self.version_before),) if self._compared else ()
+        return (documents_asset(self.source.name, self.version_before),) if self._compares_metadata else ()
 
     @property
     def version_before(self) -> str:
@@ -83,19 +83,19 @@ class AdoptionStep(OneAssetStep):
     def recipe(self) -> Recipe:
         """The recipe of the ledger."""
         parameters: dict[str, object] = {"adopted": self.version}
-        if self._compared:
+        if self._compares_metadata:
             parameters["before"] = self.version_before
         name = self.name or self.source.name
         return Recipe(name, ADOPTION, parameters, self.source.draft)
 
     @property
-    def _compared(self) -> bool:
+    def _compares_metadata(self) -> bool:
         return bool(self.version_before) and isinstance(self.source, Adopted) and self.source.same_metadata
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
         if self.name:
             return {"row_alignment": aligned_with(documents_asset(self.source.name, self.version))}
-        if not self._compared:
+        if not self._compares_metadata:
             return {"ids_unique": ids_unique}
         return {"ids_unique": ids_unique, "ids_stable": self._ids_stable, "metadata_kept": metadata_kept}
 
@@ -123,7 +123,7 @@ class AdoptionStep(OneAssetStep):
             self._refuse_empty(store, folder.files)
         shards = {shard: names[0] for shard, names in by_shard(folder.files, listing).items()}
         entries = {shard: listing.entries[name] for shard, name in shards.items()}
-        upstream, beside = self._beside(store)
+        upstream, beside = self._documents_beside_set(store)
         if self.name:
             self._check_shards(shards, beside, folder.files, listing.entries)
         known = _StampedFiles(files, raw_stamps(store, self.made_place), raw_asset(self.source.name))
@@ -131,7 +131,7 @@ class AdoptionStep(OneAssetStep):
         for shard, entry in entries.items():
             partner = beside.get(shard)
             inputs = [Input(upstream[0].asset, shard, partner.content)] if upstream and partner else []
-            wants.append(known.want(shard, folder.lead + entry.path, entry, inputs))
+            wants.append(known.wanted_shard(shard, folder.lead + entry.path, entry, inputs))
         files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
         root = adopted_root(folder.files, folder.lead, self.options)
         target = Target(self.made_place, self.recipe, (*upstream, files_of), tuple(wants), root=root)
@@ -148,7 +148,7 @@ class AdoptionStep(OneAssetStep):
         }
         return ShardPlan(target, spec, bodies, lambda body: body.version.size)
 
-    def _beside(self, store: Store) -> tuple[list[Upstream], dict[str, Shard]]:
+    def _documents_beside_set(self, store: Store) -> tuple[list[Upstream], dict[str, Shard]]:
         """The documents that are compared, as an input, and their shards by name."""
         if not self.compared_documents:
             return [], {}
@@ -173,7 +173,7 @@ class AdoptionStep(OneAssetStep):
             )
 
     @property
-    def _what(self) -> str:
+    def _adopted_in_words(self) -> str:
         """What is adopted, in words."""
         return f"set {self.name!r} of {self.version}" if self.name else f"documents of {self.version}"
 
@@ -188,16 +188,17 @@ class AdoptionStep(OneAssetStep):
                 return
             if name not in names:
                 raise RecipeError(
-                    f"source {self.source.name!r}: {files.url}/{above} has no folder {name!r}, which the {self._what}"
-                    f" needs; it has {first_three(names) if names else 'no folders'}; correct root, folders or sets"
+                    f"source {self.source.name!r}: {files.url}/{above} has no folder {name!r}, which the"
+                    f" {self._adopted_in_words} needs; it has {first_three(names) if names else 'no folders'};"
+                    " correct root, folders or sets"
                 )
             above += f"{name}/"
 
     def _no_root(self, folder: AdoptedFolder) -> StoreError:
         url = raw_address(replace(folder.files, raw=folder.root))
         return StoreError(
-            f"{url}: the root of the {self._what} that source {self.source.name!r} adopts is not there: mount its disk,"
-            " put the folder back, or correct the root in the recipe"
+            f"{url}: the root of the {self._adopted_in_words} that source {self.source.name!r} adopts is not there:"
+            " mount its disk, put the folder back, or correct the root in the recipe"
         )
 
     def _refuse_empty(self, store: Store, files: Source) -> None:
@@ -239,7 +240,7 @@ class _StampedFiles:
         self._store, self._stamps, self._asset = store, stamps, asset
         self._look = LOOK
 
-    def want(self, shard: str, name: str, entry: Entry, inputs: Sequence[Input]) -> Want:
+    def wanted_shard(self, shard: str, name: str, entry: Entry, inputs: Sequence[Input]) -> Want:
         """The shard of a file; a file whose ctime alone is another is hashed."""
         stamp = self._stamps.get(name)
         if stamp is None or (stamp.size, stamp.etag) != (entry.size, entry.etag):
@@ -249,7 +250,7 @@ class _StampedFiles:
             self._look -= entry.size
             if self._look < 0:
                 return Want(shard, None, again=True)
-            sha256 = sha256_of(self._store, entry.path)
+            sha256 = hash_object(self._store, entry.path)
         version = RawVersion.from_version(entry.version, sha256)
         return Want(
             shard,

@@ -8,7 +8,7 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, dump_ledger
 from gristmill.formats.levanter.checksums import CHECKSUMS
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packing
-from gristmill.lake.asset_kinds import CONSOLIDATED, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import CONSOLIDATED, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.lake.store.protocol import Store
@@ -17,10 +17,10 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Closed, Index, closed_slices, inputs_of, slices_of, why_open
+from gristmill.stages.mixing.index import Closed, Index, closed_slices, finished_slice_heads, slices_as_inputs, why_open
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
-from gristmill.stages.packing.sequences import planned_sequences, sequences_of
+from gristmill.stages.packing.sequences import planned_sequences, training_sequences_by_stream
 from gristmill.stages.token_cache.consolidate import consolidate_cache, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import (
     CATALOG,
@@ -68,32 +68,32 @@ def index_cache(
     store.sweep()
     writer = IndexWriter(store, cache_index(mix.name, tokenizer.name))
     copies = IndexWriter(store, CONSOLIDATED.at(mix=mix.name, tokenizer=tokenizer.name)) if consolidated else None
-    index, _ = closed = _of_cache(store, mix, tokenizer, sources, known)
+    index, _ = closed = _closed_cache_index(store, mix, tokenizer, sources, known)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     files, merged = reading_files(store, mix, tokenizer, index, sources), dict[str, dict[str, CacheLedger]]()
-    for stream, split in _splits(mix):
-        asset, snapshots = cache_asset(mix.name, tokenizer.name, stream), _snapshots(index, stream)
+    for stream, split in _stream_split_pairs(mix):
+        asset, snapshots = cache_asset(mix.name, tokenizer.name, stream), _snapshots_of_stream(index, stream)
         merged.setdefault(split, {})[stream] = ledger = merge_slices(store, asset, split, snapshots)
         writer.put(f"{asset}/{split}/{LEDGER_NAME}", dump_ledger(ledger))
     if _why_not_planned(store, mix, index):
-        plan_slices(store, mix, tokenizer, mix.sequence_length or 0, inputs_of(index), _silent)
+        plan_slices(store, mix, tokenizer, mix.sequence_length or 0, slices_as_inputs(index), _no_progress)
     for name, data in {CATALOG: _catalog(store, mix, tokenizer, merged), **files, "index.json": as_json(index)}.items():
         writer.put(f"{index.asset}/{name}", data)
-    _close(store, writer, index)
+    _write_index_ledger(store, writer, index)
     if copies is not None:
-        _consolidate(store, mix, tokenizer, index, merged, copies)
+        _merge_token_caches(store, mix, tokenizer, index, merged, copies)
     closed.check()
     return index
 
 
-def _snapshots(index: Index, stream: str) -> list[str]:
+def _snapshots_of_stream(index: Index, stream: str) -> list[str]:
     """The snapshots of a stream's slices."""
     return [each.snapshot for each in index.slices if each.stream == stream]
 
 
-def _close(store: Store, writer: IndexWriter, index: Index) -> None:
+def _write_index_ledger(store: Store, writer: IndexWriter, index: Index) -> None:
     """Writes the ledger of the index, and removes merged ledgers that it does not name: they keep old parts."""
-    written = writer.close(inputs_of(index))
+    written = writer.close(slices_as_inputs(index))
     path, stray = ledger_of_asset(index.asset), unnamed_merged(store, index.asset, written.files)
     store.delete(stray, lambda: read_index_ledger(store, path) == written)
 
@@ -126,8 +126,8 @@ def reading_files(
         DataError: all slices are there, and a stream has fewer tokens than the budget needs.
     """
     reading = cache_reading(store, mix, index)
-    if reading.shortages and not index.absent:
-        raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortages)}; {MEND}")
+    if reading.shortage_sentences and not index.absent:
+        raise DataError(f"{index.asset}: the budget cannot be met: {'; '.join(reading.shortage_sentences)}; {MEND}")
     weights = mix.train_weights(reading)
     declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
     mixture = {**msgspec.to_builtins(reading), **msgspec.to_builtins(declared)}
@@ -147,20 +147,22 @@ def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
         RecipeError: a stream's share is too small to appear in a block of sequences.
         DataError: a part is damaged, or a document or row does not fit the length of a sequence.
     """
-    sequences = sequences_of(store, mix, names_of(index.asset)["tokenizer"], inputs_of(index))
+    sequences = training_sequences_by_stream(
+        store, mix, names_in_asset_address(index.asset)["tokenizer"], slices_as_inputs(index)
+    )
     return mix.reading(tokens_by_stream(index), sequences)
 
 
 def _why_not_planned(store: Store, mix: Mix, index: Index) -> tuple[str, ...]:
     """Why the lake has no packing plans of the mix's sequence length for these slices; empty if it has."""
-    length, tokenizer = mix.sequence_length, names_of(index.asset)["tokenizer"]
-    if length is None or planned_sequences(store, mix, tokenizer, inputs_of(index)) is not None:
+    length, tokenizer = mix.sequence_length, names_in_asset_address(index.asset)["tokenizer"]
+    if length is None or planned_sequences(store, mix, tokenizer, slices_as_inputs(index)) is not None:
         return ()
     path = ledger_of_asset(cache_packing(mix.name, tokenizer), length=str(length))
     return (f"{path}: there are no packing plans of {length} tokens for its slices",)
 
 
-def _silent(line: str) -> None:
+def _no_progress(line: str) -> None:
     """Progress of a plan is not said: the index has no progress."""
 
 
@@ -172,13 +174,13 @@ def tokens_by_stream(index: Index) -> dict[str, int]:
     return tokens
 
 
-def _splits(mix: Mix) -> Iterator[tuple[str, str]]:
+def _stream_split_pairs(mix: Mix) -> Iterator[tuple[str, str]]:
     """(stream, split) of each merged ledger of a token cache of a mix."""
     for stream in mix.streams:
         yield from ((stream.key, split) for split in (SPLITS if mix.validation else SPLITS[:1]))
 
 
-def _consolidate(
+def _merge_token_caches(
     store: Store,
     mix: Mix,
     tokenizer: Tokenizer,
@@ -187,7 +189,7 @@ def _consolidate(
     writer: IndexWriter,
 ) -> None:
     """Copies each stream and split into one cache. The name of a stream's folder has the digest of its parts."""
-    top = f"{CONSOLIDATED.at(**names_of(index.asset))}/"
+    top = f"{CONSOLIDATED.at(**names_in_asset_address(index.asset))}/"
     folders: dict[str, str] = {}
     catalog: dict[str, dict[str, tuple[str, CacheLedger]]] = {split: {} for split in merged}
     for stream in mix.streams:
@@ -203,18 +205,18 @@ def _consolidate(
     writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog, tokenizer.name))
     weights = mix.train_weights(cache_reading(store, mix, index))
     writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
-    written = writer.close(inputs_of(index))
+    written = writer.close(slices_as_inputs(index))
     named = tuple(f"{folder}/" for folder in folders.values())
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/") and not e.path.startswith(named)]
     path = ledger_of_asset(written.asset)
     store.delete(stale, lambda: read_index_ledger(store, path) == written)
 
 
-def _of_cache(
+def _closed_cache_index(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> Closed:
     asset = cache_index(mix.name, tokenizer.name)
-    return closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
+    return closed_slices(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
 
 
 def why_cache_open(
@@ -235,11 +237,12 @@ def why_cache_open(
     Raises:
         NewerSchema: a newer version of Gristmill wrote the index.
     """
-    index, _ = closed = _of_cache(store, mix, tokenizer, sources, known)
+    index, _ = closed = _closed_cache_index(store, mix, tokenizer, sources, known)
     if unplanned := _why_not_planned(store, mix, index):
         return unplanned  # what the files should be is not counted only to say that they are due
     files: dict[str, bytes | None] = {
-        f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None for stream, split in _splits(mix)
+        f"{cache_asset(mix.name, tokenizer.name, stream)}/{split}/{LEDGER_NAME}": None
+        for stream, split in _stream_split_pairs(mix)
     }
     files[f"{index.asset}/{CATALOG}"] = None
     files |= {

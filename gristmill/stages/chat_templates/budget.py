@@ -39,14 +39,14 @@ class Budget:
     """
 
     def __init__(self) -> None:
-        self.renew()
+        self.reset_for_rendering()
 
-    def renew(self) -> None:
+    def reset_for_rendering(self) -> None:
         """Begins a rendering."""
         self.left = STEPS
         self.depth = 0
 
-    def spend(self, steps: int) -> None:
+    def count_steps(self, steps: int) -> None:
         """Counts steps.
 
         Raises:
@@ -63,7 +63,7 @@ class Budget:
             Unrendered: calls are nested too deep.
         """
         self.depth += 1
-        self.spend(4)
+        self.count_steps(4)
         if self.depth > DEEPEST:
             raise Unrendered(UNBOUNDED, f"more than {DEEPEST} calls are nested")
 
@@ -75,14 +75,14 @@ class Budget:
         """
         if count > LONGEST:
             raise Unrendered(UNBOUNDED, f"a string has more than {LONGEST:,} characters")
-        self.spend(count >> 10)
+        self.count_steps(count >> 10)
 
     def value(self, value: object) -> None:
         """Counts a value, but not what is inside its elements."""
         if isinstance(value, str):
             self.characters(len(value))
         elif isinstance(value, list | tuple | Mapping | range):
-            self.spend(len(value) >> 4)
+            self.count_steps(len(value) >> 4)
 
     def count_value(self, value: object, depth: int = 0) -> None:
         """Counts a value with everything inside. A list that holds another one twice counts it twice, as its text does.
@@ -93,17 +93,17 @@ class Budget:
         if isinstance(value, str):
             self.characters(len(value))
         elif isinstance(value, range):
-            self.spend(len(value))
+            self.count_steps(len(value))
         elif isinstance(value, MappingView):
             self.count_value([*value], depth)  # type: ignore[misc] # all three views can be iterated
         elif isinstance(value, list | tuple | Mapping):
             if depth > DEEPEST:
                 raise Unrendered(UNBOUNDED, f"a value is nested more than {DEEPEST} deep")
-            self.spend(len(value))
+            self.count_steps(len(value))
             for part in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
                 self.count_value(part, depth + 1)
 
 
-def size_of(value: object) -> int:
+def value_length(value: object) -> int:
     """The number of characters or elements of a value; 0 if it has none."""
     return len(value) if isinstance(value, str | list | tuple | Mapping) else 0

@@ -26,7 +26,7 @@ class Counted(jinja2.visitor.NodeTransformer):
     def visit_Pair(self, node: jinja2.nodes.Pair) -> jinja2.nodes.Node:  # noqa: N802 - see above
         """The node of a key and its value, which counts the hashed key."""
         self.generic_visit(node)
-        node.key = _read(node.key)
+        node.key = _variable_read_node(node.key)
         return node
 
     def visit_Dict(self, node: jinja2.nodes.Dict) -> jinja2.nodes.Node:  # noqa: N802 - see above
@@ -40,12 +40,12 @@ class Counted(jinja2.visitor.NodeTransformer):
         """
         self.generic_visit(node)
         if not all(_is_short(operand.expr) for operand in node.ops):
-            node.expr = _read(node.expr)
+            node.expr = _variable_read_node(node.expr)
         for operand in node.ops:
             if operand.op in {"in", "notin"}:
                 operand.expr = own_filter_node("searched", [operand.expr], node)
             else:
-                operand.expr = _read(operand.expr)
+                operand.expr = _variable_read_node(operand.expr)
         return node
 
 
@@ -56,7 +56,7 @@ def own_filter_node(name: str, values: Sequence[jinja2.nodes.Expr], node: jinja2
     return made
 
 
-def _read(node: jinja2.nodes.Expr) -> jinja2.nodes.Expr:
+def _variable_read_node(node: jinja2.nodes.Expr) -> jinja2.nodes.Expr:
     return node if _is_short(node) else own_filter_node("read", [node], node)
 
 

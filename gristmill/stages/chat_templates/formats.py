@@ -8,7 +8,7 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from gristmill.stages.chat_templates.budget import UNBOUNDED, Budget, Unrendered, size_of
+from gristmill.stages.chat_templates.budget import UNBOUNDED, Budget, Unrendered, value_length
 
 WIDEST = 1000
 """Fields are narrower than this, and numbers have fewer digits."""
@@ -25,8 +25,8 @@ def percent_format_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
         Unrendered: a field is too wide, takes its width from a value, or makes any character.
     """
     if isinstance(value, str) and "%" in _PERCENT.sub("", str.__str__(value)):
-        raise _refusal()
-    return _most(value, args)
+        raise _format_refusal()
+    return _largest_formatted_size(value, args)
 
 
 def brace_format_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
@@ -38,22 +38,22 @@ def brace_format_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     """
     for _text, _name, form, _conversion in string.Formatter().parse(str.__str__(value)):
         if form and ("{" in form or form.endswith("c") or _DIGITS.search(form)):
-            raise _refusal()
-    return _most(value, args)
+            raise _format_refusal()
+    return _largest_formatted_size(value, args)
 
 
-def _refusal() -> Unrendered:
+def _format_refusal() -> Unrendered:
     return Unrendered(
         UNBOUNDED, f"a format string has a field that is {WIDEST} wide or more, of unknown width, or for any character"
     )
 
 
-def _most(value: Any, args: tuple[Any, ...]) -> int:
+def _largest_formatted_size(value: Any, args: tuple[Any, ...]) -> int:
     if not isinstance(value, str):
-        return size_of(value)
-    parts = sum(size_of(part) for each in args for part in _parts(each))
+        return value_length(value)
+    parts = sum(value_length(part) for each in args for part in _format_string_parts(each))
     return len(value) + len(_FIELD.findall(value)) * (WIDEST + parts)
 
 
-def _parts(value: object) -> list[Any]:
+def _format_string_parts(value: object) -> list[Any]:
     return [*value.values()] if isinstance(value, Mapping) else [*value] if isinstance(value, list | tuple) else [value]

@@ -8,7 +8,7 @@ of their cost.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gristmill.stages.chat_templates.budget import DEEPEST, UNBOUNDED, Budget, Unrendered, size_of
+from gristmill.stages.chat_templates.budget import DEEPEST, UNBOUNDED, Budget, Unrendered, value_length
 from gristmill.stages.chat_templates.formats import WIDEST, brace_format_size, percent_format_size
 
 REMOVED_FILTERS = ("pprint", "random", "striptags", "urlize", "wordwrap", "xmlattr")
@@ -68,7 +68,7 @@ def count_growth(
         budget.count_value(each)
     growth = table.get(name)
     if growth is None:
-        budget.characters(size_of(value))
+        budget.characters(value_length(value))
     else:
         budget.characters(growth(budget, value, (*args, *named.values())))
 
@@ -78,22 +78,22 @@ def whole_number(value: object) -> int:
     return abs(int(value)) if isinstance(value, int) else 0
 
 
-def _padded(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    return size_of(value) + max(map(whole_number, args), default=0)
+def _padded_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    return value_length(value) + max(map(whole_number, args), default=0)
 
 
-def _indented(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    width = max((whole_number(each) or size_of(each) for each in args), default=8)
+def _indented_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    width = max((whole_number(each) or value_length(each) for each in args), default=8)
     lines = sum(value.count(each) for each in "\n\t\r") if isinstance(value, str) else 0
-    return size_of(value) + (lines + 1) * max(width, 8)
+    return value_length(value) + (lines + 1) * max(width, 8)
 
 
-def _replaced(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _replaced_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     if not isinstance(value, str) or len(args) < 2:
-        return sum(map(size_of, (value, *args))) ** 2
+        return sum(map(value_length, (value, *args))) ** 2
     old, new = args[:2]
     count = value.count(old) if isinstance(old, str) else len(value)
-    return len(value) + count * (size_of(new) or 64)
+    return len(value) + count * (value_length(new) or 64)
 
 
 def count_squares(budget: Budget, value: object) -> None:
@@ -102,80 +102,80 @@ def count_squares(budget: Budget, value: object) -> None:
     Raises:
         Unrendered: the rendering has done too much.
     """
-    count = len(value) if isinstance(value, range) else size_of(value)
-    budget.spend((count * count) >> 10)
+    count = len(value) if isinstance(value, range) else value_length(value)
+    budget.count_steps((count * count) >> 10)
 
 
-def _joined(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _joined_size(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     budget.count_value(value)
-    return _glued(value, args)
+    return _concatenated_size(value, args)
 
 
-def _glued(value: Any, args: tuple[Any, ...]) -> int:
-    glue = size_of(args[0]) if args else 0
-    texts = sum(map(size_of, value)) if isinstance(value, list | tuple) else 0
-    return size_of(value) * (glue + 1) + texts
+def _concatenated_size(value: Any, args: tuple[Any, ...]) -> int:
+    glue = value_length(args[0]) if args else 0
+    texts = sum(map(value_length, value)) if isinstance(value, list | tuple) else 0
+    return value_length(value) * (glue + 1) + texts
 
 
-def _joins(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    return _glued(args[0] if args else (), (value,))
+def _join_method_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    return _concatenated_size(args[0] if args else (), (value,))
 
 
-def _trimmed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _truncated_size(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     budget.count_value(value)
-    return _sought(budget, value, args)
+    return _search_cost(budget, value, args)
 
 
-def _filled(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    return 16 * _padded(_, value, args)
+def _wrapped_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+    return 16 * _padded_size(_, value, args)
 
 
-def _printed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _printed_size(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
     budget.count_value(value)
-    indent = sum(whole_number(part) or size_of(part) for each in args for part in _pieces(each))
-    return size_of(value) + (before - budget.left) * indent * DEEPEST
+    indent = sum(whole_number(part) or value_length(part) for each in args for part in _iterable_as_tuple(each))
+    return value_length(value) + (before - budget.left) * indent * DEEPEST
 
 
-def _pieces(value: object) -> tuple[object, ...]:
+def _iterable_as_tuple(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def _summed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _sum_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
     budget.count_value(value)
     starts_with_list = any(isinstance(each, list | tuple) for each in args)
-    return size_of(value) * (before - budget.left) if starts_with_list else 0
+    return value_length(value) * (before - budget.left) if starts_with_list else 0
 
 
-def _sought(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _search_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     """Each character may be compared with each of what is sought."""
-    budget.spend((size_of(value) * max(map(size_of, args), default=0)) >> 20)
-    return size_of(value)
+    budget.count_steps((value_length(value) * max(map(value_length, args), default=0)) >> 20)
+    return value_length(value)
 
 
 def _split_from_end(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    _sought(budget, value, args)
-    return _split(budget, value, args)
+    _search_cost(budget, value, args)
+    return _split_cost(budget, value, args)
 
 
-def _hashed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _hashing_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     count_squares(budget, value)
-    return _compared(budget, value, args)
+    return _comparison_cost(budget, value, args)
 
 
-def _split(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _split_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     separator = next((each for each in args if isinstance(each, str) and each), None)
-    budget.spend(size_of(value) // 2 if separator is None else value.count(separator))
-    return size_of(value)
+    budget.count_steps(value_length(value) // 2 if separator is None else value.count(separator))
+    return value_length(value)
 
 
-def _passed(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
-    budget.spend(size_of(value))
-    return size_of(value)
+def _loop_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
+    budget.count_steps(value_length(value))
+    return value_length(value)
 
 
-def _rounded(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
+def _rounding_cost(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     if not isinstance(value, int | float):
         raise Unrendered("not rendered", "only numbers can be rounded")
     if max(map(whole_number, args), default=0) > WIDEST:
@@ -183,22 +183,22 @@ def _rounded(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     return 0
 
 
-def _compared(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
+def _comparison_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noqa: ARG001 - one form for all
     budget.count_value(value)
-    return size_of(value)
+    return value_length(value)
 
 
 Growth = Callable[[Budget, Any, tuple[Any, ...]], int]
 METHOD_GROWTH: dict[str, Growth] = {
-    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), _padded),
-    **dict.fromkeys(("count", "index"), _compared),
+    **dict.fromkeys(("center", "ljust", "rjust", "zfill"), _padded_size),
+    **dict.fromkeys(("count", "index"), _comparison_cost),
     **dict.fromkeys(("format", "format_map"), brace_format_size),
-    **dict.fromkeys(("split", "splitlines"), _split),
-    **dict.fromkeys(("lstrip", "rfind", "rindex", "rpartition", "rstrip", "strip"), _sought),
-    "expandtabs": _indented,
+    **dict.fromkeys(("split", "splitlines"), _split_cost),
+    **dict.fromkeys(("lstrip", "rfind", "rindex", "rpartition", "rstrip", "strip"), _search_cost),
+    "expandtabs": _indented_size,
     "rsplit": _split_from_end,
-    "replace": _replaced,
-    "join": _joins,
+    "replace": _replaced_size,
+    "join": _join_method_size,
 }
 """How much a method could make; other methods make no more than they read."""
 _STRINGS = (
@@ -214,20 +214,21 @@ _STRINGS = (
     "urlencode",
 )
 FILTER_GROWTH: dict[str, Growth] = {
-    **dict.fromkeys(("tojson", *_STRINGS), _printed),
-    **dict.fromkeys(("dictsort", "groupby", "max", "min", "sort"), _compared),
-    **dict.fromkeys(("batch", "slice"), _filled),
+    **dict.fromkeys(("tojson", *_STRINGS), _printed_size),
+    **dict.fromkeys(("dictsort", "groupby", "max", "min", "sort"), _comparison_cost),
+    **dict.fromkeys(("batch", "slice"), _wrapped_size),
     **dict.fromkeys(
-        ("float", "int", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount"), _passed
+        ("float", "int", "list", "map", "reject", "rejectattr", "reverse", "select", "selectattr", "wordcount"),
+        _loop_cost,
     ),
-    **dict.fromkeys(("center", "truncate"), _padded),
+    **dict.fromkeys(("center", "truncate"), _padded_size),
     "format": percent_format_size,
-    "indent": _indented,
-    "join": _joined,
-    "replace": _replaced,
-    "round": _rounded,
-    "sum": _summed,
-    "trim": _trimmed,
-    "unique": _hashed,
+    "indent": _indented_size,
+    "join": _joined_size,
+    "replace": _replaced_size,
+    "round": _rounding_cost,
+    "sum": _sum_cost,
+    "trim": _truncated_size,
+    "unique": _hashing_cost,
 }
 """How much a filter could make; other filters make no more than they read."""

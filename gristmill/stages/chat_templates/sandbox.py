@@ -17,7 +17,7 @@ import jinja2.sandbox
 import jinja2.utils
 
 from gristmill.errors import RecipeError
-from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered, size_of
+from gristmill.stages.chat_templates.budget import LONGEST, UNBOUNDED, Budget, Unrendered, value_length
 from gristmill.stages.chat_templates.counted import Counted
 from gristmill.stages.chat_templates.formats import percent_format_size
 from gristmill.stages.chat_templates.guards import (
@@ -82,7 +82,7 @@ class _Stream(_Unprintable):
 
     def __next__(self) -> Any:
         """The next element."""
-        self._budget.spend(1)
+        self._budget.count_steps(1)
         return next(self._iterator)
 
 
@@ -114,33 +114,35 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             extensions=[jinja2.ext.loopcontrols, *extensions],
-            finalize=self._printed,
+            finalize=self._counted_printed_value,
             optimized=False,
         )
         for name in REMOVED_FILTERS:
             del self.filters[name]
-        self.filters.update({name: self._guarded(name, function) for name, function in self.filters.items()})
-        self.tests["in"] = self._contained
+        self.filters.update({name: self._count_filter_work(name, function) for name, function in self.filters.items()})
+        self.tests["in"] = self._is_contained
         for name in _READING:
-            self.tests[name] = self._reading(self.tests[name])
+            self.tests[name] = self._count_test_work(self.tests[name])
         for name in ("odd", "even", "divisibleby"):
-            self.tests[name] = _of_numbers(self.tests[name])
+            self.tests[name] = _reject_string_operands(self.tests[name])
         ours = {
-            "passes": self.passes,
+            "passes": self.counted_loop_values,
             "joined": self.joined,
             "kept": self.kept,
-            "keyed": self._keyed,
+            "keyed": self._counted_dictionary,
             "read": self.read,
-            "searched": self.searched,
+            "searched": self.counted_search_values,
         }
         self.filters.update({f"our {name}": function for name, function in ours.items()})
         del self.globals["lipsum"]
         self.globals["range"] = _Function(jinja2.sandbox.safe_range)
         self.globals |= {"cycler": _Cycler, "joiner": _Joiner, "namespace": _Namespace}
 
-    def offer(self, filters: Mapping[str, Callable[..., Any]], functions: Mapping[str, Callable[..., Any]]) -> None:
+    def add_filters_and_functions(
+        self, filters: Mapping[str, Callable[..., Any]], functions: Mapping[str, Callable[..., Any]]
+    ) -> None:
         """Gives templates further filters and functions."""
-        self.filters.update({name: self._guarded(name, function) for name, function in filters.items()})
+        self.filters.update({name: self._count_filter_work(name, function) for name, function in filters.items()})
         self.globals.update({name: _Function(function) for name, function in functions.items()})
 
     def _generate(self, source: jinja2.nodes.Template, *others: Any, **named: Any) -> str:
@@ -167,48 +169,48 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
                 function = function.function
                 owner = getattr(getattr(function, "__wrapped__", function), "__self__", None)
                 if isinstance(owner, _METHOD_OWNERS):
-                    return self.kept(self._method(function, owner, args, named))
+                    return self.kept(self._call_counted_method(function, owner, args, named))
             elif isinstance(function, jinja2.runtime.LoopContext):
-                args = tuple(map(self.passes, args))
+                args = tuple(map(self.counted_loop_values, args))
             if not isinstance(function, (jinja2.runtime.Macro, jinja2.runtime.LoopContext)):
-                self._given(function, args, named)
+                self._count_call_arguments(function, args, named)
             return self.kept(super().call(context, function, *args, **named))
         finally:
             self.budget.depth -= 1
 
-    def _given(self, function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    def _count_call_arguments(self, function: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """Counts what a function is given. It may print, compare or hash all of it."""
         for value in (*args, *(value for name, value in named.items() if name not in _OF_COMPILER)):
             self.budget.count_value(value)
             if function is dict or function is _Namespace:
                 count_squares(self.budget, value)
 
-    def _method(self, method: Any, owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call_counted_method(self, method: Any, owner: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         for own in _OF_COMPILER:
             named.pop(own, None)
         name = method.__name__
         check_method(name, owner)
         if name == "join" and args:
-            args = (self._listed(args[0]), *args[1:])
+            args = (self._iterator_as_list(args[0]), *args[1:])
         count_growth(self.budget, METHOD_GROWTH, name, owner, args, named)
         return method(*args, **named)
 
-    def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _count_filter_work(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A filter whose work is counted."""
         first = 0 if jinja2.utils._PassArg.from_obj(function) is None else 1  # noqa: SLF001 - Jinja has no other way
 
         @wraps(function)
         def guarded(*args: Any, **named: Any) -> Any:
-            self.budget.spend(1)
+            self.budget.count_steps(1)
             given, value, others = args[:first], args[first], args[first + 1 :]
             if name in {"join", "sum", "sort", "unique", "min", "max", "groupby"}:
-                value = self._listed(value)
+                value = self._iterator_as_list(value)
             count_growth(self.budget, FILTER_GROWTH, name, value, others, named)
             return self.kept(function(*given, value, *others, **named))
 
         return guarded
 
-    def _reading(self, test: Any) -> Callable[..., bool]:
+    def _count_test_work(self, test: Any) -> Callable[..., bool]:
         """A test whose work is counted."""
 
         @wraps(test)
@@ -220,15 +222,15 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
         return reading
 
-    def _contained(self, value: Any, values: Any) -> bool:
+    def _is_contained(self, value: Any, values: Any) -> bool:
         """The test `in`. Its arguments are counted before."""
-        return bool(value in self.searched(values))
+        return bool(value in self.counted_search_values(values))
 
-    def _listed(self, value: Any) -> Any:
+    def _iterator_as_list(self, value: Any) -> Any:
         """The elements of an iterator as a list; other values as they are."""
         if isinstance(value, str | list | tuple | jinja2.Undefined) or not isinstance(value, Iterable):
             return value
-        return list(self.passes(value))
+        return list(self.counted_loop_values(value))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """The attribute of a value, for a template."""
@@ -258,10 +260,10 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         self.budget.value(value)
         return value
 
-    def passes(self, values: Any) -> Any:
+    def counted_loop_values(self, values: Any) -> Any:
         """The values that a loop goes through, counted. An iterator counts its elements itself."""
         if isinstance(values, Sized) and not isinstance(values, jinja2.Undefined):
-            self.budget.spend(len(values))
+            self.budget.count_steps(len(values))
         return values
 
     def read(self, value: Any) -> Any:
@@ -269,20 +271,20 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
         self.budget.count_value(value)
         return value
 
-    def searched(self, value: Any) -> Any:
+    def counted_search_values(self, value: Any) -> Any:
         """The value that is searched for an element, counted. A mapping is not read to the end; an iterator is."""
         return value if isinstance(value, Mapping) else self.read(list(value) if isinstance(value, _Stream) else value)
 
-    def _keyed(self, value: Any) -> Any:
+    def _counted_dictionary(self, value: Any) -> Any:
         """A dictionary that a template wrote: counted."""
         count_squares(self.budget, value)
         return value
 
     def joined(self, *values: Any) -> str:
         """The operator `~`."""
-        return str(self.concat(str(self._printed(value)) for value in values))
+        return str(self.concat(str(self._counted_printed_value(value)) for value in values))
 
-    def _printed(self, value: Any) -> Any:
+    def _counted_printed_value(self, value: Any) -> Any:
         """A value that is printed: counted with everything inside."""
         if type(value) is not str:
             self.budget.count_value(value)
@@ -290,9 +292,9 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def concat(self, pieces: Iterable[str]) -> str:
         """The text of all pieces, joined."""
-        return "".join(self.gathered(pieces))
+        return "".join(self.collect_limited_pieces(pieces))
 
-    def gathered(self, pieces: Iterable[str]) -> list[str]:
+    def collect_limited_pieces(self, pieces: Iterable[str]) -> list[str]:
         """The pieces of a text. It stops as soon as they are too long."""
         parts: list[str] = []
         total = 0
@@ -310,7 +312,7 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
             self.budget.characters(len(left) + len(right))
             return left + right
         if operator == "+":
-            self.budget.characters(size_of(left) + size_of(right))
+            self.budget.characters(value_length(left) + value_length(right))
         elif operator == "-" and not (isinstance(left, int | float) and isinstance(right, int | float)):
             if not isinstance(left, jinja2.Undefined) and not isinstance(right, jinja2.Undefined):
                 raise Unrendered("not rendered", "only numbers can be subtracted: a set has no order")
@@ -320,20 +322,20 @@ class TemplateSandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
                 percent_format_size(self.budget, left, right if isinstance(right, tuple) else (right,))
             )
         elif operator in {"*", "**"}:
-            self._multiply(operator, left, right)
+            self._check_repeated_sequence(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
-    def _multiply(self, operator: str, left: Any, right: Any) -> None:
+    def _check_repeated_sequence(self, operator: str, left: Any, right: Any) -> None:
         if isinstance(left, int) and isinstance(right, int):
             bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
             if bits > _BITS:
                 raise Unrendered(UNBOUNDED, f"a number of more than {_BITS} bits")
         for value, times in ((left, right), (right, left)):
             if isinstance(times, int):
-                self.budget.characters(size_of(value) * max(times, 0))
+                self.budget.characters(value_length(value) * max(times, 0))
 
 
-def _of_numbers(test: Any) -> Callable[..., bool]:
+def _reject_string_operands(test: Any) -> Callable[..., bool]:
     """A test that calculates. Of a string its operator `%` would make another string."""
 
     @wraps(test)

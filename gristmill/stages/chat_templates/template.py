@@ -131,9 +131,12 @@ class ChatTemplate:
             if self._writer is None
             else WrittenSandbox(undefined, [_Generation], self._writer)
         )
-        self._environment.offer({"tojson": _to_json}, {"raise_exception": self._refuse, "strftime_now": _clock(today)})
+        self._environment.add_filters_and_functions(
+            {"tojson": _to_json},
+            {"raise_exception": self._raise_template_error, "strftime_now": _fixed_date_function(today)},
+        )
         try:
-            self._compile(text)
+            self._compile_template(text)
         except RecipeError:
             raise
         except jinja2.TemplateAssertionError as error:
@@ -146,19 +149,19 @@ class ChatTemplate:
             ) from error
         known: dict[str, Any] = {"bos_token": bos, "eos_token": eos}
         if self._writer is not None:
-            known = {name: self._writer.written(value) for name, value in known.items()}
+            known = {name: self._writer.as_template_text(value) for name, value in known.items()}
         self._known = {**known, "add_generation_prompt": False}
         if not strict:
             self._known |= {"tools": None, "documents": None}
 
-    def _refuse(self, message: object) -> NoReturn:
-        raise Unrendered("refused by the template", self._plain(str(message)[:1000]))
+    def _raise_template_error(self, message: object) -> NoReturn:
+        raise Unrendered("refused by the template", self._without_text_twins(str(message)[:1000]))
 
-    def _plain(self, text: str) -> str:
+    def _without_text_twins(self, text: str) -> str:
         """A text without twins."""
         return text if self._writer is None else self._writer.without_twins(text)
 
-    def _compile(self, text: str) -> None:
+    def _compile_template(self, text: str) -> None:
         environment = self._environment
         self.has_generation = _has_generation(environment, text)
         parsed = environment.parse(text)
@@ -188,16 +191,16 @@ class ChatTemplate:
         if self._writer is not None:
             turns = [self._writer.with_role(turn) for turn in turns]
         known = {**self._known, **variables, "messages": turns}
-        marked = self._rendered(known, (_BEGIN, _END))
+        marked = self._rendered_pieces(known, (_BEGIN, _END))
         count = self._generation.count
         text, spans = _without_marks(marked, count, again=self._hidden)
         del marked  # it may be huge
-        if self._hidden and "".join(self._rendered(known, ("", ""))) != text:
+        if self._hidden and "".join(self._rendered_pieces(known, ("", ""))) != text:
             raise Unrendered(
                 "assistant's words are measured",
                 "the template changes or measures the text of a generation block; put the block around what is output",
             )
-        plain = self._plain(text)
+        plain = self._without_text_twins(text)
         if not plain.isascii() and _SURROGATES.search(plain):
             raise Unrendered("not rendered", "the rendered text has a lone surrogate, which is no text")
         if self._writer is None or self._specials is None:
@@ -207,22 +210,24 @@ class ChatTemplate:
         )
         return plain, spans, next(brought, None)
 
-    def _rendered(self, known: Mapping[str, Any], marks: tuple[str, str]) -> list[str]:
+    def _rendered_pieces(self, known: Mapping[str, Any], marks: tuple[str, str]) -> list[str]:
         """The pieces of the text. They are not joined, because a text with one mark takes twice the memory."""
         environment, generation = self._environment, self._generation
-        environment.budget.renew()
+        environment.budget.reset_for_rendering()
         generation.marks, generation.count = marks, 0
         try:
             context = self._template.new_context(dict(known))
-            return environment.gathered(self._template.root_render_func(context))
+            return environment.collect_limited_pieces(self._template.root_render_func(context))
         except Unrendered:
             raise
         except jinja2.UndefinedError as error:
-            raise Unrendered(UNDEFINED, self._plain(str(error))) from error
+            raise Unrendered(UNDEFINED, self._without_text_twins(str(error))) from error
         except MemoryError as error:
             raise DataError("out of memory while a chat template was rendered; give the worker more memory") from error
         except Exception as error:  # a template may make any function of Python fail
-            raise Unrendered("not rendered", f"{type(error).__name__}: {self._plain(str(error)[:1000])}") from error
+            raise Unrendered(
+                "not rendered", f"{type(error).__name__}: {self._without_text_twins(str(error)[:1000])}"
+            ) from error
 
 
 def _hides_generation(node: jinja2.nodes.Node) -> bool:
@@ -248,7 +253,7 @@ def _without_marks(marked: Sequence[str], count: int, *, again: bool) -> tuple[s
     pieces: list[str] = []
     spans: list[Span] = []
     length, depth, start, seen = 0, 0, -1, 0
-    for piece in _split(marked):
+    for piece in _split_at_marks(marked):
         if piece == _BEGIN:
             start = length
             depth += 1
@@ -271,7 +276,7 @@ def _without_marks(marked: Sequence[str], count: int, *, again: bool) -> tuple[s
     return "".join(pieces), spans
 
 
-def _split(marked: Sequence[str]) -> Iterator[str]:
+def _split_at_marks(marked: Sequence[str]) -> Iterator[str]:
     for piece in marked:
         if _BEGIN in piece or _END in piece:
             yield from _MARKS.split(piece)
@@ -291,7 +296,7 @@ def _has_generation(environment: jinja2.Environment, text: str) -> bool:
     return False
 
 
-def _clock(today: str | None) -> Any:
+def _fixed_date_function(today: str | None) -> Any:
     """The function `strftime_now`. It never reads a clock or a time zone."""
     if today is None:
 

@@ -44,11 +44,11 @@ class TemplateText(str):
 
     def __add__(self, other: str) -> str:
         """Joins two strings."""
-        return TemplateText(str.__add__(self, other), self.shown + shown_of(other))
+        return TemplateText(str.__add__(self, other), self.shown + printed_form(other))
 
     def __radd__(self, other: str) -> str:
         """Joins two strings."""
-        return TemplateText(other + plain_of(self), shown_of(other) + self.shown)
+        return TemplateText(other + as_plain_string(self), printed_form(other) + self.shown)
 
     def __getitem__(self, places: SupportsIndex | slice) -> str:
         """A part."""
@@ -67,12 +67,12 @@ class TemplateText(str):
         return TemplateText.lstrip(TemplateText.rstrip(self, chars), chars)  # type: ignore[arg-type] # a part is TemplateText too
 
 
-def shown_of(text: str) -> str:
+def printed_form(text: str) -> str:
     """The printed form of a string."""
     return text.shown if isinstance(text, TemplateText) else text
 
 
-def plain_of(text: str) -> str:
+def as_plain_string(text: str) -> str:
     """The string itself, of Python's own type."""
     return str.__str__(text)
 
@@ -102,7 +102,7 @@ class Writer:
                 self._plain[twin] = char
         return text.translate(self._twins)
 
-    def written(self, text: str) -> TemplateText:
+    def as_template_text(self, text: str) -> TemplateText:
         """A string that the template writes."""
         return TemplateText(text, self.with_twins(text))
 
@@ -120,7 +120,7 @@ class Writer:
         role = turn.get("role")
         if not isinstance(role, str) or role not in ROLES:
             return turn
-        return type(turn)({**turn, "role": self.written(role)})  # type: ignore[call-arg] # turns are dicts
+        return type(turn)({**turn, "role": self.as_template_text(role)})  # type: ignore[call-arg] # turns are dicts
 
 
 class _Strings(jinja2.visitor.NodeTransformer):
@@ -138,7 +138,7 @@ class _Strings(jinja2.visitor.NodeTransformer):
         """A string in an expression."""
         if not isinstance(node.value, str):
             return node
-        self._strings.append(self._writer.written(node.value))
+        self._strings.append(self._writer.as_template_text(node.value))
         return own_filter_node("string", [jinja2.nodes.Const(len(self._strings) - 1)], node)
 
 
@@ -162,6 +162,6 @@ class WrittenSandbox(TemplateSandbox):
         plain = self._writer.without_twins(shown)
         return shown if plain == shown else TemplateText(plain, shown)
 
-    def gathered(self, pieces: Iterable[str]) -> list[str]:
+    def collect_limited_pieces(self, pieces: Iterable[str]) -> list[str]:
         """See TemplateSandbox."""
-        return super().gathered(map(shown_of, pieces))
+        return super().collect_limited_pieces(map(printed_form, pieces))

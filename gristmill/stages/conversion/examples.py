@@ -49,25 +49,25 @@ def refused_examples(store: Store, place: Place, shards: Sequence[Shard]) -> dic
     """
     counted: dict[str, int] = {}
     for shard in shards:
-        for reason, rows in _refused(shard):
+        for reason, rows in _refusal_counts(shard):
             counted[reason] = counted.get(reason, 0) + rows
     missing = set(sorted(counted, key=lambda reason: (-counted[reason], reason))[:_REASONS])
     found: dict[str, QuarantinedRow] = {}
     for shard in shards:
-        here = missing & {reason for reason, _ in _refused(shard)}
+        here = missing & {reason for reason, _ in _refusal_counts(shard)}
         if here:
-            found |= _first(store, place.quarantine(shard.name), here)
+            found |= _first_quarantined_rows(store, place.quarantine_path(shard.name), here)
             missing -= here
     return found
 
 
-def _refused(shard: Shard) -> Iterator[tuple[str, int]]:
+def _refusal_counts(shard: Shard) -> Iterator[tuple[str, int]]:
     for reason, rows in shard.dropped.items():
         if reason.startswith(QUARANTINE):
             yield reason.removeprefix(QUARANTINE), rows
 
 
-def _first(store: Store, path: str, reasons: Iterable[str]) -> dict[str, QuarantinedRow]:
+def _first_quarantined_rows(store: Store, path: str, reasons: Iterable[str]) -> dict[str, QuarantinedRow]:
     try:
         return first_of_each_reason(quarantined_rows(store, path), reasons)
     except (DataError, StoreError):

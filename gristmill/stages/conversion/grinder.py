@@ -32,7 +32,7 @@ from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import convert_object
 from gristmill.stages.conversion.links import may_leave
-from gristmill.stages.conversion.parts import edges_of, uncut_part_note, with_edges
+from gristmill.stages.conversion.parts import reported_part_edges, uncut_part_note, with_edges
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
 _BATCH = 512
@@ -103,7 +103,7 @@ class _Output(DocumentWriter):
 
     def add(self, row: Converted, raw_span: RawSpan | None) -> None:
         if isinstance(row, Copied):
-            self._keep(row.line, (row.source, row.id), raw_span)
+            self._write_document_line(row.line, (row.source, row.id), raw_span)
         elif isinstance(row, Refused):
             self.refused.add(row, self.file, raw_span)
         elif isinstance(row, Document):
@@ -121,36 +121,36 @@ class _Output(DocumentWriter):
         self.flush()
         self.write(many.rows, many.pairs)
         self.bytes += len(many.rows) - len(many.pairs)
-        self.raw_spans.extend(many.starts, many.ends)
+        self.raw_spans.append_spans(many.starts, many.ends)
 
-    def refuse(self, rows: Iterable[Refused]) -> None:
+    def refuse_rows(self, rows: Iterable[Refused]) -> None:
         for row in rows:
             self.refused.add(row, self.file)
 
     def _add_document(self, row: Document, raw_span: RawSpan | None) -> None:
-        trouble = None if self.checked else _problem(row)
+        trouble = None if self.checked else _document_refusal_reason(row)
         if trouble:
-            self._refuse(trouble, row, repr(row.text).encode(), raw_span)
+            self._quarantine_row(trouble, row, repr(row.text).encode(), raw_span)
             return
         try:
             line = self._encoder.encode(row)
         except RecursionError:
-            self._refuse("nested too deeply", row, row.id.encode(), raw_span)
+            self._quarantine_row("nested too deeply", row, row.id.encode(), raw_span)
             return
         except (TypeError, ValueError, OverflowError) as error:
             if not isinstance(error, UnicodeEncodeError):
                 raise DataError(
                     f"shard {self.name}: id {row.id!r}: metadata is not valid JSON ({error}); mend the converter"
                 ) from error
-            self._refuse("lone surrogate", row, row.text.encode("utf-8", "backslashreplace"), raw_span)
+            self._quarantine_row("lone surrogate", row, row.text.encode("utf-8", "backslashreplace"), raw_span)
             return
-        self._keep(line, (row.source, row.id), raw_span)
+        self._write_document_line(line, (row.source, row.id), raw_span)
 
-    def _refuse(self, reason: str, row: Document, raw: bytes, raw_span: RawSpan | None) -> None:
+    def _quarantine_row(self, reason: str, row: Document, raw: bytes, raw_span: RawSpan | None) -> None:
         name = row.id if isinstance(row.id, str) else ""
         self.refused.add(Refused(reason, f"id {row.id!r}", raw, id=name), self.file, raw_span)
 
-    def _keep(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
+    def _write_document_line(self, line: bytes, pair: Pair, raw_span: RawSpan | None) -> None:
         if len(line) > ROW_LIMIT:
             where = f"id {pair[1]!r:.200}: {len(line)} bytes, but a row of the lake has at most {ROW_LIMIT}"
             self.refused.add(Refused(TOO_LONG, where, line[:HEAD], len(line), id=pair[1]), self.file, raw_span)
@@ -171,7 +171,7 @@ class _Output(DocumentWriter):
     def end(self, asset: str, entry: RawEntry, raw: RawObject) -> None:
         """A raw object was read to its end."""
         sha256 = raw.sha256()
-        self.edges = edges_of(raw)
+        self.edges = reported_part_edges(raw)
         self.read.append(Input(asset, entry.name, sha256))
         self._raw[entry.name] = RawVersion.from_version(entry.version, sha256, raw.told_link)
 
@@ -181,7 +181,7 @@ class _Output(DocumentWriter):
         self.inputs, self.quarantine = tuple(self.read), self.refused.close(stamps)
         self.dropped = {f"{QUARANTINE}{reason}": n for reason, n in self.refused.reasons.items()}
         self.dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.refused.left_out.items()}
-        self.packed_spans = self.raw_spans.pack()
+        self.packed_spans = self.raw_spans.packed_spans()
         receipt = super().close()
         row = with_edges(receipt.row, self.edges)
         return msgspec.structs.replace(receipt, row=row, stamps={**stamps, **receipt.stamps}, raw=self._raw)
@@ -191,7 +191,7 @@ class _Output(DocumentWriter):
         self.refused.abort()
 
 
-def _problem(row: Document) -> str | None:
+def _document_refusal_reason(row: Document) -> str | None:
     """The reason to refuse a document, or None. A converter may give wrong types, so they are checked."""
     values: tuple[object, ...] = (row.id, row.source, row.text)
     for value in values:
@@ -224,12 +224,12 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         self._hashes = Hashes()  # of the raw object that is read
 
     def grind(self, item: Item, body: ConversionItem) -> Outcome:
-        same = self._same(body)
+        same = self._unchanged_shard(body)
         if same is not None:
             kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
             return Outcome((kept,), {"shards kept after a look": 1})
         output = _Output(self._store, self._spec, item.name)
-        receipts = write_shards(self._store, [output], lambda: self._convert(body, output))
+        receipts = write_shards(self._store, [output], lambda: self._convert_shard(body, output))
         if output.edges is None:
             return Outcome(receipts)
         note = uncut_part_note(output.edges, self._source.reader.cut_by(output.edges.object))
@@ -237,7 +237,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         empty = {"parts in which no record begins": 1} if output.edges.first is None else {}
         return Outcome(receipts, empty, notes=notes)
 
-    def _objects(self, body: ConversionItem) -> Iterator[tuple[RawEntry, RawObject]]:
+    def _open_raw_objects(self, body: ConversionItem) -> Iterator[tuple[RawEntry, RawObject]]:
         """The raw objects of a shard. Each must be read before the next one is asked for."""
         with reading_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
             for entry in body.objects:
@@ -246,13 +246,13 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
                 version, digest = entry.version, self._hashes
                 yield entry, RawObject(streams, entry.path, entry.name, size, limits, version, entry.part, digest)
 
-    def _same(self, body: ConversionItem) -> Receipt | None:
+    def _unchanged_shard(self, body: ConversionItem) -> Receipt | None:
         """The finished shard, if its raw objects have new stamps but the same bytes, as in a copied lake; else None."""
         if body.before is None:
             return None
         digests = {i.shard: i.content for i in body.before.row.inputs}
         stamps: dict[str, RawVersion] = {}
-        for entry, raw in self._objects(body):
+        for entry, raw in self._open_raw_objects(body):
             sha256 = raw.sha256()
             if digests.get(entry.name) != sha256:
                 return None
@@ -260,20 +260,20 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
             stamps[entry.name] = RawVersion.from_version(entry.version, sha256, before.link if before else UNSET)
         return Receipt(body.before.row, body.before.stamps, stamps, self._spec.code)
 
-    def _convert(self, body: ConversionItem, output: _Output) -> None:
+    def _convert_shard(self, body: ConversionItem, output: _Output) -> None:
         output.checked = self._source.reader.gives_json
         asset = raw_asset(self._source.name)
-        for entry, raw in self._objects(body):
+        for entry, raw in self._open_raw_objects(body):
             output.raw_spans.begin_object()
             output.file = entry.name
             for row in convert_object(self._source, raw, self._spec.place.snapshot, at_once=True):
                 if raw.refused:
-                    output.refuse(raw.take_refused())
+                    output.refuse_rows(raw.take_refused())
                 if isinstance(row, SpannedRows):
                     output.add_rows(row)
                 else:
                     output.add(row, raw.take_raw_span())
-            output.refuse(raw.take_refused())
+            output.refuse_rows(raw.take_refused())
             add_counts(output.counts, raw.counts)
             if raw.told_link is UNSET and may_leave(self._source.reader, entry.name):
                 _ = raw.link  # so that it is recorded
@@ -290,7 +290,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
         Raises:
             DataError: it has another hash than they name.
         """
-        if wrong := hash_differences(entry.name, entry.hashes, self._hashes.found()):
+        if wrong := hash_differences(entry.name, entry.hashes, self._hashes.hashes_by_algorithm()):
             top = f"{raw_asset(self._source.name)}/{self._spec.place.snapshot}"
             raise DataError(f"{top}: wrong checksum: {'; '.join(wrong)}; acquire this object again")
 

@@ -25,10 +25,10 @@ def may_leave(reader: Reader, name: str) -> bool:
         reader: reader of the source.
         name: name of the object, below its snapshot.
     """
-    return any(reader.leaves_link(part) for part in _parts(name))
+    return any(reader.leaves_link(part) for part in _path_prefixes(name))
 
 
-def _parts(name: str) -> Iterator[str]:
+def _path_prefixes(name: str) -> Iterator[str]:
     names = name.split("/")
     return ("/".join(names[:n]) for n in range(1, len(names) + 1))
 
@@ -64,16 +64,16 @@ class Links:
             names: names of the raw objects of the shard.
         """
         told = {name: self._stamps[name].link for name in names if name in self._stamps}
-        if any(link is not UNSET and link != self._link(name) for name, link in told.items()):
+        if any(link is not UNSET and link != self._first_linked_part(name) for name, link in told.items()):
             return True
         old = [name for name, link in told.items() if link is UNSET and may_leave(self._reader, name)]
         row = self._dropped().get(shard) if old else None
         if row is None:
             return False
-        left = sum(bool(link) and self._reader.leaves_link(link) for link in map(self._link, names))
+        left = sum(bool(link) and self._reader.leaves_link(link) for link in map(self._first_linked_part, names))
         followed = any(not self._reader.leaves_link(name) for name in names)  # archives, whose own links count too
         shown = row.get(_LINK, 0)
         return shown < left or (shown > left and not followed)
 
-    def _link(self, name: str) -> str:
+    def _first_linked_part(self, name: str) -> str:
         return first_link(self._root, self._entries[name].path, name.count("/") + 1, self._is_link)

@@ -6,7 +6,7 @@ name is ever found, and a takedown takes nothing out.
 
 from gristmill.errors import RecipeError
 from gristmill.lake.address import Place, documents_asset, ledger_folder
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.rows.batches import IdPair
@@ -27,7 +27,7 @@ def check_named(store: Store, source: Source) -> None:
         RecipeError: the reader differs, and the lake has no documents of this recipe with another source.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    if source.renames and _written(store, source.name) in {None, source.name}:
+    if source.renames and _first_written_source(store, source.name) in {None, source.name}:
         reader = type(source.convert).__name__
         raise RecipeError(
             f"source {source.name!r}: its reader gives its documents another source: write"
@@ -49,7 +49,7 @@ def named_otherwise(store: Store, documents: Place) -> str:
         DataError: the ledger or the shard is wrong.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    name, found = names_of(documents.asset)["source"], _first(store, documents)
+    name, found = names_in_asset_address(documents.asset)["source"], _source_of_first_document(store, documents)
     if found in {None, name}:
         return ""
     return (
@@ -57,13 +57,13 @@ def named_otherwise(store: Store, documents: Place) -> str:
     )
 
 
-def _written(store: Store, name: str) -> str | None:
+def _first_written_source(store: Store, name: str) -> str | None:
     """The source of the first document of a recipe in the lake; None if there is no document yet."""
     places = list_ledgers(store, ledger_folder(documents_asset(name, "v0")))
-    return next((found for each in places if (found := _first(store, each)) is not None), None)
+    return next((found for each in places if (found := _source_of_first_document(store, each)) is not None), None)
 
 
-def _first(store: Store, documents: Place) -> str | None:
+def _source_of_first_document(store: Store, documents: Place) -> str | None:
     """The source of the first document of a partition; None if it has none."""
     ledger = find_ledger(store, documents)
     shard = next((row for row in ledger[1] if row.rows), None) if ledger else None

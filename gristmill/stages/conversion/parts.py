@@ -8,7 +8,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.checks import Verdict, compared_counts
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.raw_parts import Edge, PartEdges, object_of
+from gristmill.lake.rows.raw_parts import Edge, PartEdges, object_name_and_offset
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.raw_object import RawObject
 
@@ -18,7 +18,7 @@ PART = "part"
 _MEND = "convert the object whole: give its source shards=OneToOne(), or a Split with more bytes than the object has"
 
 
-def edges_of(raw: RawObject) -> PartEdges | None:
+def reported_part_edges(raw: RawObject) -> PartEdges | None:
     """The edges that a reader has reported; None if it has read a whole object.
 
     Args:
@@ -34,7 +34,7 @@ def edges_of(raw: RawObject) -> PartEdges | None:
             f"{raw.name}: the converter did not say where the records of this part begin and end, so it does not read"
             " parts; use shards=OneToOne() in its source"
         )
-    return PartEdges(object_of(raw.name)[0], raw.size, raw.part, *raw.edges, tuple(raw.sums))
+    return PartEdges(object_name_and_offset(raw.name)[0], raw.size, raw.part, *raw.edges, tuple(raw.sums))
 
 
 def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
@@ -50,7 +50,7 @@ def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
     return msgspec.structs.replace(row, extra={**row.extra, PART: as_read})
 
 
-def part_of(row: Shard, table: str) -> PartEdges | None:
+def recorded_part_edges(row: Shard, table: str) -> PartEdges | None:
     """The part that a shard was made from; None if it was made from whole objects.
 
     Args:
@@ -116,12 +116,12 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
     """
     objects: dict[str, list[PartEdges]] = {}
     for shard in shards:
-        part = part_of(shard, place.table)
+        part = recorded_part_edges(shard, place.table)
         if part is not None:
             objects.setdefault(part.object, []).append(part)
     facts = compared_counts(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
     for name, parts in sorted(objects.items()):
-        trouble = next(_troubles(sorted(parts, key=lambda part: part.part)), None)
+        trouble = next(_part_order_problems(sorted(parts, key=lambda part: part.part)), None)
         if trouble:
             text = f"{name}: {trouble}. {_MEND}"
             return Verdict("parts_meet", passed=False, description=text, metadata={**facts, "first object": name})
@@ -129,7 +129,7 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
     return Verdict("parts_meet", passed=True, description=text, metadata=facts)
 
 
-def _troubles(parts: Sequence[PartEdges]) -> Iterator[str]:
+def _part_order_problems(parts: Sequence[PartEdges]) -> Iterator[str]:
     """What is wrong with the parts of an object, in their order."""
     at, size, nominal, crc = Edge(0), parts[0].size, 0, 0
     for each in parts:
@@ -149,15 +149,15 @@ def _troubles(parts: Sequence[PartEdges]) -> Iterator[str]:
             continue
         if each.first != at:
             yield (
-                f"the part from byte {each.part.start:,} begins {_shown(each.first)}, but the parts before it end"
-                f" {_shown(at)}"
+                f"the part from byte {each.part.start:,} begins {_edge_in_words(each.first)}, but the parts before it"
+                f" end {_edge_in_words(at)}"
             )
         at = each.last
     if nominal != size:
         yield f"the part from byte {nominal:,} is missing"
     if at != Edge(size):
-        yield f"its parts end {_shown(at)}, but it has {size:,} bytes"
+        yield f"its parts end {_edge_in_words(at)}, but it has {size:,} bytes"
 
 
-def _shown(edge: Edge) -> str:
+def _edge_in_words(edge: Edge) -> str:
     return f"at byte {edge.unit:,}" + (f" and {edge.plain:,} unpacked bytes" if edge.plain else "")

@@ -67,7 +67,7 @@ class QuarantineWriter:
                 f"shard {self._name}: a Refused row is (reason: str, where: str, raw: bytes), not {row!r:.200}"
             )
         if self._writer is None:
-            self._writer = ShardWriter(self._store, self._place.quarantine(self._name))
+            self._writer = ShardWriter(self._store, self._place.quarantine_path(self._name))
         self.reasons[row.reason] = self.reasons.get(row.reason, 0) + 1
         self._bytes += row.size or len(row.raw)
         if len(self._first) < _NAMED:
@@ -146,7 +146,7 @@ class QuarantineWriter:
         if self._writer is None:
             return None
         refused = self._writer.close()
-        stamps[self._place.quarantine(self._name)] = refused.version
+        stamps[self._place.quarantine_path(self._name)] = refused.version
         return Quarantine(refused.rows, refused.bytes, refused.sha256)
 
     def abort(self) -> None:

@@ -86,8 +86,8 @@ class ConversionStep(OneAssetStep):
             "without checksum": len(found.unlisted) + len(found.apart),
             "not read": len(found.unread),
         }
-        faults = found.faults
-        return Verdict(name, passed=not faults, description="; ".join(faults) or found.summary, metadata=facts)
+        faults = found.checksum_faults
+        return Verdict(name, passed=not faults, description="; ".join(faults) or found.summary_in_words, metadata=facts)
 
     def plan(self, store: Store) -> "ConversionPlan":
         """See Step. The digest of a raw object is known if it was read before and has not changed since.
@@ -115,7 +115,7 @@ class ConversionStep(OneAssetStep):
         _check_twins(self.source, listing, shards, stamps)
         links = Links(self.source.reader, raw_store.url, listing.entries, stamps, partial(_left_out, store, partition))
         known = _Known(asset, listing, stamps, raw_store, links)
-        wants = tuple(known.want(shard, names) for shard, names in shards.items())
+        wants = tuple(known.wanted_shard(shard, names) for shard, names in shards.items())
         checked = digest_of_files(self.source, raw_store, listing.checksums)
         hashes = partial(named_hashes, self.source, raw_store, listing.checksums)
         upstream = (Upstream(asset, self.snapshot, ""),)
@@ -190,11 +190,11 @@ class _Known:
         )
         self._look = sum(doubtful) <= LOOK
 
-    def want(self, shard: str, names: Sequence[str]) -> Want:
+    def wanted_shard(self, shard: str, names: Sequence[str]) -> Want:
         """The shard that these raw objects make."""
         if self._links.has_changed(shard, names):
             return Want(shard, None)
-        contents = {name: self._content(name) for name in names}
+        contents = {name: self._known_raw_sha256(name) for name in names}
         inputs = tuple(Input(self._asset, name, sha256) for name, sha256 in contents.items() if sha256)
         if len(inputs) < len(names):
             sizes = [self._stamps[name].size if name in self._stamps else -1 for name in names]
@@ -204,7 +204,7 @@ class _Known:
         stamps = {name: RawVersion.from_version(*each) for name, each in versions.items()}
         return Want(shard, inputs, raw={name: each for name, each in stamps.items() if each != self._stamps[name]})
 
-    def _content(self, name: str) -> str | None:
+    def _known_raw_sha256(self, name: str) -> str | None:
         """The sha256 of a raw object; None if only reading it tells."""
         entry, stamp = self._entries[name], self._stamps.get(name)
         if stamp is None:
@@ -250,11 +250,11 @@ class ConversionPlan(OneAssetPlan):
                 for name, e in zip(names, entries, strict=True)
             )
             left = tuple(sha256 for each in objects for sha256 in cut.get(each.path, ()))
-            body = ConversionItem(objects, self._before(want, states[asset]), left)
+            body = ConversionItem(objects, self._restamped_shard(want, states[asset]), left)
             items.append(Item(want.name, sum(map(self.listing.size, names)), encode_raw(body)))
         return items
 
-    def _before(self, want: Want, state: PartitionState) -> Receipt | None:
+    def _restamped_shard(self, want: Want, state: PartitionState) -> Receipt | None:
         """The finished shard, if its raw objects have the same names and sizes, but other stamps; else None."""
         if not want.again:
             return None

@@ -43,7 +43,7 @@ class ClusterExcerpt(NamedTuple):
     excerpt: str | None = None
 
 
-def excerpts_of(store: Store, recipe: Dedupe, resolution: Resolution) -> list[ClusterExcerpt]:
+def read_cluster_excerpts(store: Store, recipe: Dedupe, resolution: Resolution) -> list[ClusterExcerpt]:
     """Reads where the largest clusters are, and what they say.
 
     Args:
@@ -58,13 +58,13 @@ def excerpts_of(store: Store, recipe: Dedupe, resolution: Resolution) -> list[Cl
         DataError: a file is damaged, or a blocklist cannot be read.
     """
     blocked = listed_pairs(store)
-    return [_excerpt(store, recipe, resolution, each, blocked) for each in resolution.largest]
+    return [_read_cluster_excerpt(store, recipe, resolution, each, blocked) for each in resolution.largest]
 
 
-def _excerpt(
+def _read_cluster_excerpt(
     store: Store, recipe: Dedupe, resolution: Resolution, cluster: LargestCluster, blocked: set[Pair]
 ) -> ClusterExcerpt:
-    resolved = resolution.snapshot_of(cluster.source, cluster.snapshot)
+    resolved = resolution.find_resolved_snapshot(cluster.source, cluster.snapshot)
     if resolved is None or cluster.source not in recipe.versions:
         return ClusterExcerpt(cluster)
     prints = place(FINGERPRINTS.at(dedupe=recipe.name, source=cluster.source), cluster.snapshot)
@@ -78,14 +78,14 @@ def _excerpt(
     if cluster.shard not in parts or cluster.shard not in shards:
         raise DataError(f"{prints.table}: no shard {cluster.shard}, which the resolution names; resolve again")
     spans = FingerprintPart(store, parts[cluster.shard], prints.table).spans()
-    place_of = spans.of_document if recipe.near else spans.of_hash
+    place_of = spans.first_document_span if recipe.near else spans.span_of_hash
     row, start, end = place_of(cluster.span, f"{prints.table}: part {cluster.shard}")
-    found = _document(shard_file(store, documents, shards[cluster.shard]), row)
+    found = _read_document_row(shard_file(store, documents, shards[cluster.shard]), row)
     text = None if found.pair in blocked else found.text[start : min(end, start + EXCERPT)]
     return ClusterExcerpt(cluster, row, start, end, text)
 
 
-def _document(file: ShardFile, row: int) -> TextRow:
+def _read_document_row(file: ShardFile, row: int) -> TextRow:
     first, rows = file.rows_around(row)
     if row - first >= len(rows):
         raise DataError(f"{file.path}: has no row {row}; make this partition again")

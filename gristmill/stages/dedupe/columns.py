@@ -122,7 +122,7 @@ class ColumnFile:
         else:
             self._held = spill.new_file()
             self._held.touch()
-            for piece in _ranges(store, path, *within) if within else store.stream(path):
+            for piece in _read_byte_range(store, path, *within) if within else store.stream(path):
                 hashed.update(piece)
                 spill.append(self._held, piece)
                 size += len(piece)
@@ -133,9 +133,9 @@ class ColumnFile:
 
     def read(self, start: int, stop: int) -> list[Column]:
         """The rows [start, stop) of all columns: an array of shape (stop - start,) for each."""
-        return [self.column(number, start, stop) for number in range(len(self._types))]
+        return [self.read_column_range(number, start, stop) for number in range(len(self._types))]
 
-    def column(self, number: int, start: int, stop: int) -> Column:
+    def read_column_range(self, number: int, start: int, stop: int) -> Column:
         """The rows [start, stop) of one column, shape (stop - start,)."""
         before = sum(each.itemsize for each in self._types[:number]) * self.rows
         dtype = self._types[number]
@@ -151,7 +151,7 @@ class ColumnFile:
             yield self.read(start, start + most)
 
 
-def _ranges(store: Store, path: str, start: int, end: int) -> Iterator[bytes]:
+def _read_byte_range(store: Store, path: str, start: int, end: int) -> Iterator[bytes]:
     """The bytes [start, end) of a file, in pieces."""
     for begin in range(start, end, _READ):
         yield store.read_range(path, begin, min(end, begin + _READ))
@@ -180,13 +180,13 @@ class ColumnWriter:
             held.append(column.astype(dtype, copy=False))
             self._size += held[-1].nbytes
         if self._size > self._most:
-            self._flush()
+            self._write_held_rows()
 
-    def _flush(self) -> None:
+    def _write_held_rows(self) -> None:
         self._files = self._files or [self._spill.new_file() for _ in self._types]
         for path, held in zip(self._files, self._held, strict=True):
             for column in held:
-                self._spill.append(path, bytes_of(column))
+                self._spill.append(path, array_bytes(column))
             held.clear()
         self._size = 0
 
@@ -203,13 +203,13 @@ class ColumnWriter:
             held.clear()
 
 
-def bytes_of(column: Column) -> memoryview:
+def array_bytes(column: Column) -> memoryview:
     """The bytes of an array."""
     return np.ascontiguousarray(column).view(np.uint8).data
 
 
 def write_array(file: ByteSink, column: Column) -> None:
     """Writes the bytes of an array, in pieces."""
-    data = bytes_of(column)
+    data = array_bytes(column)
     for start in range(0, len(data), _COPIED):
         file.write(data[start : start + _COPIED])

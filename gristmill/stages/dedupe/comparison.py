@@ -70,7 +70,7 @@ class Keepers:
         self._ranks = np.full(len(comparison.hi), -1, np.int32)
         self._indexes = np.zeros(len(comparison.hi), np.uint32)
 
-    def found(self, newcomer: Newcomer) -> tuple[Places, NDArray[np.int32], NDArray[np.uint32]]:
+    def find_kept_hashes(self, newcomer: Newcomer) -> tuple[Places, NDArray[np.int32], NDArray[np.uint32]]:
         """The hashes of a new snapshot that a member before it has.
 
         Returns:
@@ -80,7 +80,7 @@ class Keepers:
         hits = np.flatnonzero(ranks >= 0)
         return hits + newcomer.start, ranks[hits], self._indexes[newcomer.places[hits]]
 
-    def keep(self, rank: int, places: Places, indexes: Places) -> None:
+    def add_kept_hashes(self, rank: int, places: Places, indexes: Places) -> None:
         """A member has the hashes at these places; it keeps those that no member before it has.
 
         Args:
@@ -93,7 +93,9 @@ class Keepers:
         self._indexes[places[free]] = indexes[free]
 
 
-def firsts_of(comparison: Comparison, times: Mapping[int, NDArray[np.int64]]) -> Iterator[tuple[int, int, int]]:
+def count_first_occurrences(
+    comparison: Comparison, times: Mapping[int, NDArray[np.int64]]
+) -> Iterator[tuple[int, int, int]]:
     """The number of fingerprints of each new snapshot by the snapshot where they occur first: (rank, first rank,
     fingerprints).
 

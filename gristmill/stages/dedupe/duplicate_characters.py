@@ -12,7 +12,7 @@ from gristmill.stages.dedupe.labels.marked_rows import COUNT, OVERLAPPING, Marke
 from gristmill.stages.dedupe.resolution import Resolution, ResolvedSnapshot
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.spans import SpanTable
-from gristmill.text.natural_order import natural
+from gristmill.text.natural_order import natural_sort_key
 
 
 def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -> list[int | None]:
@@ -28,7 +28,7 @@ def duplicate_characters(store: Store, recipe: Dedupe, resolution: Resolution) -
     Raises:
         DataError: a ledger is damaged.
     """
-    return [_of_snapshot(store, recipe, each) for each in resolution.snapshots]
+    return [_snapshot_duplicate_characters(store, recipe, each) for each in resolution.snapshots]
 
 
 def numbers_of_taken_snapshots(resolution: Resolution, numbers: Sequence[int | None]) -> list[int | None]:
@@ -39,12 +39,12 @@ def numbers_of_taken_snapshots(resolution: Resolution, numbers: Sequence[int | N
         numbers: one of each snapshot, by rank.
     """
     filled = [each for each in resolution.snapshots if each.edition and each.counts.get("documents")]
-    current = {each.source: each.snapshot for each in sorted(filled, key=lambda each: natural(each.snapshot))}
+    current = {each.source: each.snapshot for each in sorted(filled, key=lambda each: natural_sort_key(each.snapshot))}
     ranked = zip(resolution.snapshots, numbers, strict=True)
     return [number for each, number in ranked if not each.edition or current.get(each.source) == each.snapshot]
 
 
-def _of_snapshot(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:
+def _snapshot_duplicate_characters(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:
     version = recipe.versions.get(resolved.source)
     if version is None:
         return None

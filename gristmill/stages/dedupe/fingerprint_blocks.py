@@ -76,7 +76,7 @@ def hash_files(shards: Sequence[Shard], table: str, recipe: str) -> list[HashFil
     for shard in sorted(shards, key=lambda each: each.name):
         if shard.recipe != recipe:
             raise DataError(f"{table}: shard {shard.name} has fingerprints of another recipe; {_MEND}")
-        record = BinaryPartRecord.of_row(shard, table)
+        record = BinaryPartRecord.decode_from_row(shard, table)
         (path, _), (index, _) = (file_of_part(shard, table, name) for name in ("hashes", "buckets"))
         count, size = record.count("hashes"), record.objects[path][1]
         if count is None or size != HASH_BYTES * count or count >= 1 << 32:
@@ -119,7 +119,7 @@ class BucketReader:
         self._ends = [(int(index.offsets[bucket]), int(index.offsets[bucket + 1])) for index in indexes]
         self.hashes = sum(end - begin for begin, end in self._ends)
 
-    def pieces(self, most: int, spill: Spill) -> Iterator[PlacedHashes]:
+    def read_ordered_hashes(self, most: int, spill: Spill) -> Iterator[PlacedHashes]:
         """All hashes in the order of their positions, in pieces of at most so many. Larger blocks go through files."""
         for number, (begin, end) in enumerate(self._ends):
             if begin == end:
@@ -129,10 +129,10 @@ class BucketReader:
             block = ColumnFile(self._store, path, digest.hex(), BLOCK, held, within=within)
             last = -1
             for columns in block.blocks(most):
-                yield self._checked(number, columns, last)
+                yield self._check_shard_hashes(number, columns, last)
                 last = int(columns[2][-1])
 
-    def of_blocks(self, blocks: Sequence[memoryview]) -> Iterator[PlacedHashes]:
+    def read_given_blocks(self, blocks: Sequence[memoryview]) -> Iterator[PlacedHashes]:
         """The same of blocks that were read before, one of each shard."""
         for number, block in enumerate(blocks):
             count = len(block) // HASH_BYTES
@@ -143,9 +143,9 @@ class BucketReader:
                     f"{self._files[number].path}: bucket {self._bucket} has other bytes than were written; {_MEND}"
                 )
             columns = [np.frombuffer(block, dtype, count, 8 * at * count) for at, dtype in enumerate(BLOCK)]
-            yield self._checked(number, columns, -1)
+            yield self._check_shard_hashes(number, columns, -1)
 
-    def _checked(self, number: int, columns: Sequence[Column], last: int) -> PlacedHashes:
+    def _check_shard_hashes(self, number: int, columns: Sequence[Column], last: int) -> PlacedHashes:
         """Checks hashes of a shard that follow one with the ordinal `last`."""
         hi, lo, ordinals = columns
         file = self._files[number]

@@ -89,13 +89,13 @@ def shared_hashes(hi: U64, lo: U64, other_hi: U64, other_lo: U64) -> tuple[Place
     [[2], [0]]
     """
     if len(hi) < len(other_hi):
-        mine, theirs = _search(other_hi, other_lo, hi, lo)
+        mine, theirs = _find_wanted_hashes(other_hi, other_lo, hi, lo)
         return mine, theirs
-    theirs, mine = _search(hi, lo, other_hi, other_lo)
+    theirs, mine = _find_wanted_hashes(hi, lo, other_hi, other_lo)
     return mine, theirs
 
 
-def _search(hi: U64, lo: U64, wanted_hi: U64, wanted_lo: U64) -> tuple[Places, Places]:
+def _find_wanted_hashes(hi: U64, lo: U64, wanted_hi: U64, wanted_lo: U64) -> tuple[Places, Places]:
     """Finds wanted hashes in a list: the places of those that are found among the wanted, and in the list."""
     if not len(hi) or not len(wanted_hi):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -105,12 +105,12 @@ def _search(hi: U64, lo: U64, wanted_hi: U64, wanted_lo: U64) -> tuple[Places, P
     at = at[wanted]
     later = np.flatnonzero(lo[at] < wanted_lo[wanted])  # more hashes with this high half may follow
     if len(later):
-        at[later] = _bisect(hi, lo, at[later], wanted_hi[wanted[later]], wanted_lo[wanted[later]])
+        at[later] = _bisect_low_halves(hi, lo, at[later], wanted_hi[wanted[later]], wanted_lo[wanted[later]])
     same = (hi[at] == wanted_hi[wanted]) & (lo[at] == wanted_lo[wanted])
     return wanted[same], at[same]
 
 
-def _bisect(hi: U64, lo: U64, begin: Places, wanted_hi: U64, wanted_lo: U64) -> Places:
+def _bisect_low_halves(hi: U64, lo: U64, begin: Places, wanted_hi: U64, wanted_lo: U64) -> Places:
     """The place of the first low half that is not below the wanted one, among the hashes with the same high half."""
     end = np.searchsorted(hi, wanted_hi, "right").astype(np.int64)
     most = len(hi) - 1

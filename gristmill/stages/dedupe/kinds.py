@@ -8,7 +8,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
-from gristmill.lake.asset_kinds import CLUSTERS, kind_of, names_of
+from gristmill.lake.asset_kinds import CLUSTERS, kind_of, names_in_asset_address
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -20,8 +20,8 @@ from gristmill.stages.dedupe.resolution_proof import resolution_contradictions
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
 from gristmill.stages.kind import HeldDocument, KindBehaviour, KnownPart, WantedDocuments
-from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, records_of
-from gristmill.stages.near_duplicates.labelled import largest_of, sizes_by_power
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records, decode_cluster_records
+from gristmill.stages.near_duplicates.labelled import largest_clusters, sizes_by_power
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
 if TYPE_CHECKING:
@@ -62,20 +62,20 @@ class ClustersKind(_Resolved):
     """Clusters of near duplicates of a round."""
 
     def numbers(self, part: ReadPart) -> Numbers:
-        members = [_records(part, name, MEMBER) for name in part.record.contents if name.isdigit()]
-        clusters = _records(part, "clusters", CLUSTER)
+        members = [_part_records(part, name, MEMBER) for name in part.record.contents if name.isdigit()]
+        clusters = _part_records(part, "clusters", CLUSTER)
         facts = {
             "sizes": sizes_by_power(clusters["size"].tolist()),
-            "largest": msgspec.to_builtins(largest_of(clusters)),
+            "largest": msgspec.to_builtins(largest_clusters(clusters)),
         }
         duplicates = sum(int(each["duplicate"].sum()) for each in members)
         counts = {"clusters": len(clusters), "duplicates": duplicates}
         return Numbers(sum(map(len, members)), counts, facts, others=True)
 
     def held_documents(self, part: KnownPart, wanted: WantedDocuments) -> Iterator[HeldDocument]:
-        for path in BinaryPartRecord.of_row(part.row, part.place.table).objects:
+        for path in BinaryPartRecord.decode_from_row(part.row, part.place.table).objects:
             if path.endswith(".parquet"):
-                for number, recipe, name in _numbers(part.store.read(path)):
+                for number, recipe, name in _cluster_file_rows(part.store.read(path)):
                     for pair in wanted.by_id.get(name, ()):
                         yield HeldDocument(pair, f"{path}: row {number}", recipe)
 
@@ -85,10 +85,10 @@ class MarksKind(_Resolved):
 
     def numbers(self, part: ReadPart) -> Numbers:
         if any(kind_of(each.asset) is CLUSTERS for each in part.row.inputs):
-            marks = _records(part, "marks", NEAR_MARK)
+            marks = _part_records(part, "marks", NEAR_MARK)
             return Numbers(int(marks["duplicate"].sum()), {"in clusters": len(marks)})
         if any(each.shard == "positions" for each in part.row.inputs):  # the documents of each key are numbered
-            return Numbers(int((_records(part, "marks", KEY_MARK)["number"] > 1).sum()))
+            return Numbers(int((_part_records(part, "marks", KEY_MARK)["number"] > 1).sum()))
         counts = {name: number for name, number in part.row.counts.items() if name == NOT_CONFIRMED}
         return Numbers(part.number("marks", 4), counts)
 
@@ -97,17 +97,17 @@ class ResolutionKind(KindBehaviour):
     """Resolution: the result of a dedupe recipe, which closes its marks."""
 
     def files(self, ledger: IndexLedger) -> Collection[str]:
-        return {resolution_path(names_of(ledger.asset)["dedupe"])}
+        return {resolution_path(names_in_asset_address(ledger.asset)["dedupe"])}
 
     def contradictions(self, store: Store, ledger: IndexLedger, say: Say) -> Iterator[tuple[str, str]]:
         return resolution_contradictions(store, ledger, say)
 
 
-def _records(part: ReadPart, name: str, kind: "np.dtype[np.void]") -> Records:
-    return records_of(part.read(name), kind, part.record.folder + name)
+def _part_records(part: ReadPart, name: str, kind: "np.dtype[np.void]") -> Records:
+    return decode_cluster_records(part.read(name), kind, part.record.folder + name)
 
 
-def _numbers(data: bytes) -> Iterator[tuple[int, str, str]]:
+def _cluster_file_rows(data: bytes) -> Iterator[tuple[int, str, str]]:
     """The number, the recipe and the id of each row of `clusters.parquet`."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
     import pyarrow.parquet as pq  # noqa: PLC0415 - the same

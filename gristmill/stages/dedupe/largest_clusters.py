@@ -16,7 +16,7 @@ _SHARD_BITS = 32
 class LargestCluster(msgspec.Struct, frozen=True):
     """A unit that occurs often, or a cluster of near duplicates. It names a place and holds no text.
 
-    What `times` and `span` count depends on the recipe: facts() has a name for each meaning.
+    What `times` and `span` count depends on the recipe: cluster_facts() has a name for each meaning.
 
     Attributes:
         times: number of times that it occurs, at least; of near duplicates the number of documents of the cluster. Each
@@ -34,7 +34,7 @@ class LargestCluster(msgspec.Struct, frozen=True):
     shard: str
     span: Integer
 
-    def facts(self, *, near: bool) -> dict[str, str | int]:
+    def cluster_facts(self, *, near: bool) -> dict[str, str | int]:
         """The values of the cluster by name, for people.
 
         Args:
@@ -69,10 +69,10 @@ def largest_clusters(
         new = each.new if known is each else known.new + each.new
         units[each.key] = RepeatedUnit(each.key, max(known.times, each.times), new, rank, position)
     most = most_repeated([msgspec.structs.replace(each, times=max(each.times, each.new)) for each in units.values()])
-    return tuple(_placed(each, order, shards, where) for each in most)
+    return tuple(_locate_cluster(each, order, shards, where) for each in most)
 
 
-def _placed(unit: RepeatedUnit, order: Order, shards: Sequence[Sequence[str]], where: str) -> LargestCluster:
+def _locate_cluster(unit: RepeatedUnit, order: Order, shards: Sequence[Sequence[str]], where: str) -> LargestCluster:
     number = unit.position >> _SHARD_BITS
     if not (0 <= unit.rank < len(shards) and 0 <= number < len(shards[unit.rank])):
         raise DataError(f"{where}: names a place that no snapshot of the order has; make its partition again")

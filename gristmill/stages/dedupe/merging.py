@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.stages.dedupe.columns import COUNTS, HASHES, POSITIONS, REPEATS, ColumnWriter, Spill, bytes_of
+from gristmill.stages.dedupe.columns import COUNTS, HASHES, POSITIONS, REPEATS, ColumnWriter, Spill, array_bytes
 from gristmill.stages.dedupe.fingerprint_blocks import PlacedHashes
 from gristmill.stages.dedupe.hash_order import U64, Places, count_up_to, differ_from_previous, sort_hashes
 
@@ -92,12 +92,12 @@ class _HeldPart:
         columns = {name: getattr(part, name) for name in ("hi", "lo", "positions", "again", "starts")}
         self._files = {name: (spill.new_file(), column.dtype.str) for name, column in columns.items()}
         for name, column in columns.items():
-            spill.append(self._files[name][0], bytes_of(column))
+            spill.append(self._files[name][0], array_bytes(column))
 
     def read(self, start: int, stop: int) -> Sequence[U64]:
-        return self.column("hi", start, stop), self.column("lo", start, stop)
+        return self.hash_column("hi", start, stop), self.hash_column("lo", start, stop)
 
-    def column(self, name: str, start: int, stop: int) -> NDArray[np.uint64]:
+    def hash_column(self, name: str, start: int, stop: int) -> NDArray[np.uint64]:
         path, dtype = self._files[name]
         column: NDArray[np.uint64] = np.fromfile(path, dtype, stop - start, offset=8 * start)
         return column
@@ -132,14 +132,14 @@ class RunWriter:
             size += len(piece[0])
         if not held:
             if size:
-                self._write(_SortedPart(kept))
+                self._write_whole_bucket(_SortedPart(kept))
             return
         held.append(_HeldPart(_SortedPart(kept), self._spill))
         kept = []
         for window in merge_windows(held, self._most):
-            self._merge(held, window)
+            self._merge_hash_window(held, window)
 
-    def _write(self, part: _SortedPart) -> None:
+    def _write_whole_bucket(self, part: _SortedPart) -> None:
         """Writes a part that is the whole bucket."""
         counts = np.diff(part.starts)
         self.hashes.write(part.hi, part.lo)
@@ -148,7 +148,7 @@ class RunWriter:
         several = np.flatnonzero(counts)
         self.counts.write(several, counts[several])
 
-    def _merge(self, parts: Sequence[_HeldPart], window: Window) -> None:
+    def _merge_hash_window(self, parts: Sequence[_HeldPart], window: Window) -> None:
         """Writes the hashes of a window that all parts share."""
         at, hi, lo = sort_hashes(*(np.concatenate([each[number] for each in window]) for number in (1, 2)))
         new = np.ones(len(hi), bool)
@@ -165,7 +165,7 @@ class RunWriter:
             stop, end = start + len(high), begin + len(high)
             places.append(merged[begin:end])
             firsts.append(first[begin:end])
-            mine = part.column("positions", start, stop)
+            mine = part.hash_column("positions", start, stop)
             positions[places[-1][firsts[-1]]] = mine[firsts[-1]]
             shares.append(_Share(part, start, places[-1], np.where(firsts[-1], 0, 1), mine))
             begin = end
@@ -176,12 +176,12 @@ class RunWriter:
             totals[share.places] += share.counts
         several = np.flatnonzero(totals)
         self.counts.write(several + base, totals[several])
-        for begin, end in _batches(totals, self._most):
+        for begin, end in _repeat_limited_ranges(totals, self._most):
             self._write_repeats(shares, begin, end, base)
 
     def _write_repeats(self, shares: Sequence["_Share"], begin: int, end: int, base: int) -> None:
         """Writes the repeats of the hashes [begin, end) of a window."""
-        found = (share.repeats(begin, end) for share in shares)
+        found = (share.find_repeats(begin, end) for share in shares)
         if end - begin == 1:  # it may be repeated more often than fits in memory
             for places, positions in found:
                 self.repeats.write(places + base, positions)
@@ -205,10 +205,10 @@ class _Share:
 
     def __init__(self, part: _HeldPart, start: int, places: Places, own: Places, positions: U64) -> None:
         self.places, self._part, self._own, self._positions = places, part, own, positions
-        self._starts = part.column("starts", start, start + len(places) + 1).astype(np.int64)
+        self._starts = part.hash_column("starts", start, start + len(places) + 1).astype(np.int64)
         self.counts = np.diff(self._starts) + own
 
-    def repeats(self, begin: int, end: int) -> tuple[Places, U64]:
+    def find_repeats(self, begin: int, end: int) -> tuple[Places, U64]:
         """Place and position of each repeat of the hashes [begin, end) of the window, in order."""
         first, last = np.searchsorted(self.places, [begin, end])
         counts, own = self.counts[first:last], self._own[first:last]
@@ -217,11 +217,11 @@ class _Share:
         heads = np.zeros(len(places), bool)
         heads[(np.cumsum(counts) - counts)[own == 1]] = True
         positions[heads] = self._positions[first:last][own == 1]
-        positions[~heads] = self._part.column("again", int(self._starts[first]), int(self._starts[last]))
+        positions[~heads] = self._part.hash_column("again", int(self._starts[first]), int(self._starts[last]))
         return places, positions
 
 
-def _batches(totals: Places, most: int) -> Iterator[tuple[int, int]]:
+def _repeat_limited_ranges(totals: Places, most: int) -> Iterator[tuple[int, int]]:
     """Ranges of hashes with at most so many repeats together, or of one hash."""
     before = np.concatenate([[0], np.cumsum(totals)])
     begin = 0

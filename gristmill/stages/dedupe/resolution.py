@@ -86,7 +86,7 @@ class Resolution(msgspec.Struct, frozen=True):
     largest: tuple[LargestCluster, ...] = ()
     schema: Integer = 1
 
-    def snapshot_of(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
+    def find_resolved_snapshot(self, source: str, snapshot: str) -> ResolvedSnapshot | None:
         """One snapshot; None if it was not resolved."""
         return next((each for each in self.snapshots if (each.source, each.snapshot) == (source, snapshot)), None)
 
@@ -193,7 +193,7 @@ def steps_of_resolution(recipe: Dedupe, order: Order, shelves: tuple[str, ...]) 
     pairs = [(each.source, each.snapshot) for each in order.entries]
     for source, snapshot in pairs:
         yield RunsStep(recipe, source, snapshot, shelves)
-    for number in range(1, order.rounds + 1):
+    for number in range(1, order.round_count + 1):
         yield VerdictsStep(recipe, order, number, shelves)
         if recipe.near:
             yield ClustersStep(recipe, order, number, shelves)
@@ -243,7 +243,7 @@ def resolve_duplicates(
         say(where)
         run = f"{token}-{number}"
         with release_claims(store, step.makes, step.snapshot, run) if by else nullcontext():
-            make(step, lake, engine, run, _progress(say, where), force=force, by=by)
+            make(step, lake, engine, run, _prefix_progress(say, where), force=force, by=by)
     writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
     if read_order(store, recipe.name)[0].entries != order.entries:
         raise Conflict(f"{order_path(recipe.name)}: another run has added snapshots meanwhile; run again")
@@ -253,7 +253,7 @@ def resolve_duplicates(
     return result
 
 
-def _progress(say: Say, where: str) -> Say:
+def _prefix_progress(say: Say, where: str) -> Say:
     def told(line: str) -> None:
         say(ProgressLine(f"{where}: {line}"))
 
@@ -291,7 +291,7 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
         return ("never made",) if order.entries else ()
     if [(each.source, each.snapshot) for each in before.snapshots] != [(e.source, e.snapshot) for e in order.entries]:
         return ("a run was killed before it wrote the result",)
-    changed = [each for each in before.snapshots if _changed(store, recipe, each)]
+    changed = [each for each in before.snapshots if _has_changed_recipe(store, recipe, each)]
     if changed:
         return tuple(f"the fingerprints of {each.source}/{each.snapshot} changed" for each in changed[:3])
     # We stop at the first: a later step cannot be planned if what it reads is lost.
@@ -303,7 +303,7 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
     return tuple(why_unlike(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
 
 
-def _changed(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> bool:
+def _has_changed_recipe(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> bool:
     asset = FINGERPRINTS.at(dedupe=recipe.name, source=resolved.source)
     head = read_head(store, place(asset, resolved.snapshot))
     return head is None or head.fingerprint != resolved.fingerprints

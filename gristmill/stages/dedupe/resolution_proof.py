@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gristmill.errors import DataError
 from gristmill.execution.work import Say
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexLedger
@@ -24,7 +24,7 @@ def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> It
         ledger: ledger of the resolution.
         say: function that receives lines about clusters that have one number.
     """
-    name = names_of(ledger.asset)["dedupe"]
+    name = names_in_asset_address(ledger.asset)["dedupe"]
     path = resolution_path(name)
     try:
         order, etag = read_order(store, name)
@@ -38,7 +38,7 @@ def resolution_contradictions(store: Store, ledger: IndexLedger, say: Say) -> It
         result = read_resolution(store, name)
         begun = order.entries[: len(result.snapshots if result else ())]
         expected, marks = compose_resolution(store, name, Order(begun))
-        alike = shared_numbers(store, name, Order(begun).rounds)
+        alike = shared_numbers(store, name, Order(begun).round_count)
     except DataError as error:
         yield path, str(error).removeprefix(f"{path}: ")
         return

@@ -55,16 +55,16 @@ def compared_in(
     matrix: dict[tuple[int, int], int] = {}
     occurrences: list[int] = []
     largest: list[RepeatedUnit] = []
-    for key in map(round_key, range(1, order.rounds + 1)):
+    for key in map(round_key, range(1, order.round_count + 1)):
         of_round: list[RepeatedUnit] = []
-        for facts in _facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
+        for facts in _round_part_facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
             for rank, first, units in facts.matrix:
                 matrix[rank, first] = matrix.get((rank, first), 0) + units
             pairs = zip_longest(occurrences, facts.histogram, fillvalue=0)
             occurrences = [before + more for before, more in pairs]
             of_round = most_repeated([*of_round, *facts.largest])
         if near:
-            clusters = _facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
+            clusters = _round_part_facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
             of_round = most_repeated([_by_kept(unit) for facts in clusters for unit in facts.largest])
         largest += of_round
     return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
@@ -75,7 +75,7 @@ def _by_kept(cluster: RepeatedUnit) -> RepeatedUnit:
     return msgspec.structs.replace(cluster, key=f"{cluster.key} {cluster.rank} {cluster.position}")
 
 
-def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
+def _round_part_facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
     """What the parts of a round say.
 
     Raises:
@@ -83,6 +83,6 @@ def _facts(store: Store, where: Place, kind: type[_Facts]) -> Iterator[_Facts]:
     """
     for row in read_ledger(store, where)[1]:
         try:
-            yield msgspec.convert(BinaryPartRecord.of_row(row, where.table).facts, kind)
+            yield msgspec.convert(BinaryPartRecord.decode_from_row(row, where.table).facts, kind)
         except msgspec.ValidationError as error:
             raise DataError(f"{where.table}: part {row.name}: {error}; make this partition again") from error

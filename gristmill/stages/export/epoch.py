@@ -7,7 +7,7 @@ from gristmill.lake.address import cache_asset, export_index, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export
-from gristmill.recipes.export_formats.formats import codec_of
+from gristmill.recipes.export_formats.formats import codec_of_format
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.stages.mixing.index import Slice
@@ -29,7 +29,7 @@ def check_epoch(mix: Mix, export: Export) -> None:
             mix has no budget.
     """
     here, tokenizer = export_index(mix.name, export.name), export.format.tokenizer
-    if not tokenizer and mix.by_tokens and codec_of(export.format).weighted:
+    if not tokenizer and mix.by_tokens and codec_of_format(export.format).weighted:
         raise RecipeError(
             f"{here}: the mix's proportions, temperature and repeats are shares of tokens, and the format of the"
             " export counts none; give it a tokenizer of the mix"
@@ -40,7 +40,7 @@ def check_epoch(mix: Mix, export: Export) -> None:
         )
 
 
-def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> Reading | None:
+def energon_epoch_reading(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> Reading | None:
     """The reading of each stream in an epoch of Energon; None if the format asks for no epoch.
 
     Streams without a slice are left out. So the others have their shares of the whole budget.
@@ -80,6 +80,6 @@ def epoch_of(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) ->
             f" number of repetitions gives its share; leave the stream out of mix {mix.name!r}, or let it keep some"
         )
     reading = mix.reading(tokens, in_blocks=False)
-    if reading.shortages:
-        raise DataError(f"{here}: the budget cannot be met: {'; '.join(reading.shortages)}")
+    if reading.shortage_sentences:
+        raise DataError(f"{here}: the budget cannot be met: {'; '.join(reading.shortage_sentences)}")
     return reading

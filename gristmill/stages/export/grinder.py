@@ -22,8 +22,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.export import format_of_parameters
 from gristmill.recipes.export_formats.codec import Codec
-from gristmill.recipes.export_formats.formats import code_of_format, codec_of
-from gristmill.stages.export.part import ExportedPart, PartWriter, content_of
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
+from gristmill.stages.export.part import ExportedPart, PartWriter, unpacked_content_digest
 from gristmill.stages.mixing.held_out import held_rows
 
 
@@ -56,7 +56,7 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
         super().__init__(job)
         declared = format_of_parameters(self._spec.format)
         check_worker(code_of_format(declared), self._spec.code)
-        self._codec = codec_of(declared)
+        self._codec = codec_of_format(declared)
         self._codec.check(self._store)
 
     def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
@@ -87,9 +87,11 @@ class _ExportOutput(PartOutput):
     def __init__(self, store: Store, spec: ExportSpec, body: ExportItem, codec: Codec) -> None:
         super().__init__(store, spec, body.shard.name, body.inputs, PinnedUpload)
         self._ids, self._folder = body.shard.ids, f"{spec.place.folder}{body.folder}/"
-        self.part = PartWriter(codec, body.folder, self._create, store, spec.validation, held_rows(body.shard))
+        self.part = PartWriter(
+            codec, body.folder, self._create_export_file, store, spec.validation, held_rows(body.shard)
+        )
 
-    def _create(self, name: str) -> HashedUpload:
+    def _create_export_file(self, name: str) -> HashedUpload:
         return self.uploads.open(self._folder + name)
 
     def close(self) -> Receipt:
@@ -98,7 +100,9 @@ class _ExportOutput(PartOutput):
         record = ExportedPart(self.uploads.objects, self._folder, files, self.part.ids.rows)
         rows = sum(file.facts.rows for file in files.values())
         length = sum(file.facts.length for file in files.values())
-        return self.part_receipt(record, rows=rows, length=length, content=content_of(files), ids=self._ids)
+        return self.part_receipt(
+            record, rows=rows, length=length, content=unpacked_content_digest(files), ids=self._ids
+        )
 
 
 grinder = ExportGrinder

@@ -10,7 +10,7 @@ from uuid import uuid4
 from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
 from gristmill.execution.claim import take_claim
 from gristmill.lake.address import export_index
-from gristmill.lake.asset_kind import expression_of
+from gristmill.lake.asset_kind import pattern_as_regex
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
 from gristmill.lake.ledger.files import as_json, told_change
 from gristmill.lake.ledger.folders.mark import remove_mark
@@ -22,15 +22,23 @@ from gristmill.lake.rows.shard_file import verify_pieces
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
 from gristmill.recipes.export_formats.codec import ExportedFile, Release
-from gristmill.recipes.export_formats.formats import codec_of
+from gristmill.recipes.export_formats.formats import codec_of_format
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
-from gristmill.stages.export.epoch import TokensMissing, epoch_of
-from gristmill.stages.export.release import release_of, small_files, sources_of, write_large_files
-from gristmill.stages.mixing.index import Index, Slice, closed_slices, index_path, inputs_of, slices_of, why_open
+from gristmill.stages.export.epoch import TokensMissing, energon_epoch_reading
+from gristmill.stages.export.release import build_release, release_document_files, small_files, write_large_files
+from gristmill.stages.mixing.index import (
+    Index,
+    Slice,
+    closed_slices,
+    finished_slice_heads,
+    index_path,
+    slices_as_inputs,
+    why_open,
+)
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 
-_RELEASE = re.compile(rf"{expression_of(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
+_RELEASE = re.compile(rf"{pattern_as_regex(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
 
 WRITING = "writing.json"
 """The object of an index that marks a release as being written. While it is there, gc removes no release.
@@ -67,7 +75,7 @@ def index_export(
     store.sweep()
     asset = export_index(mix.name, export.name)
     writer = IndexWriter(store, asset)
-    slices = slices_of(store, asset, mix, known)
+    slices = finished_slice_heads(store, asset, mix, known)
     _check_slices(mix, export, slices)
     index, _ = closed = closed_slices(store, asset, slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
@@ -77,7 +85,7 @@ def index_export(
     mark = as_json({"folder": release.folder, "token": uuid4().hex})
     take_claim(store, writing, mark, index.asset)
     try:
-        _write(writer, store, export, index, release)
+        _write_release_index(writer, store, export, index, release)
     except GristmillError:
         with suppress(StoreError):  # the lake does not answer: then it stays, as after a kill
             remove_mark(store, writing, mark)
@@ -87,8 +95,8 @@ def index_export(
     return index
 
 
-def _write(writer: IndexWriter, store: Store, export: Export, index: Index, release: Release) -> None:
-    digests = _kept(store, index.asset, release)
+def _write_release_index(writer: IndexWriter, store: Store, export: Export, index: Index, release: Release) -> None:
+    digests = _unchanged_release_hashes(store, index.asset, release)
     if digests is None:
         digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
@@ -98,7 +106,7 @@ def _write(writer: IndexWriter, store: Store, export: Export, index: Index, rele
             _check_unedited(store, release, path, data)
             writer.put(path, data)
     writer.put(index_path(index.asset), as_json(index))
-    writer.close(inputs_of(index))
+    writer.close(slices_as_inputs(index))
 
 
 def why_export_open(
@@ -113,12 +121,12 @@ def why_export_open(
         DataError: a ledger of a slice is wrong.
     """
     asset = export_index(mix.name, export.name)
-    index, _ = closed = closed_slices(store, asset, slices_of(store, asset, mix, known), known, sources)
+    index, _ = closed = closed_slices(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
     try:
         release = declared_release(store, mix, export, index)
     except TokensMissing as error:
         return (str(error),)
-    digests = _kept(store, index.asset, release)
+    digests = _unchanged_release_hashes(store, index.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
         files |= small_files(release, export.format, digests)
@@ -142,10 +150,10 @@ def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Re
         StoreError: a slice is being rebuilt.
     """
     excluded = samples_to_exclude(store, mix, export, index.slices)
-    reading = epoch_of(store, mix, export, index.slices)
+    reading = energon_epoch_reading(store, mix, export, index.slices)
     repeated = {each.stream: each.epochs for each in reading.streams if each.epochs} if reading else {}
     weights = reading.shares if reading and mix.by_tokens else mix.weights
-    return release_of(store, index.asset, export.format, index.slices, weights, excluded, repeated)
+    return build_release(store, index.asset, export.format, index.slices, weights, excluded, repeated)
 
 
 def samples_to_exclude(store: Store, mix: Mix, export: Export, slices: Sequence[Slice]) -> list[str]:
@@ -169,7 +177,7 @@ def samples_to_exclude(store: Store, mix: Mix, export: Export, slices: Sequence[
         RecipeError: the lake has no such blocklist.
         StoreError: a part is damaged, or its slice is being rebuilt.
     """
-    codec = codec_of(export.format)
+    codec = codec_of_format(export.format)
     if not codec.can_exclude:
         return []
     lists = {name: read_blocklist(store, name) for stream in mix.streams for name in stream.blocklists}
@@ -178,7 +186,7 @@ def samples_to_exclude(store: Store, mix: Mix, export: Export, slices: Sequence[
     def read(file: ExportedFile) -> Iterator[bytes]:
         return verify_pieces(store.stream(file.path), file.path, file.sha256)
 
-    return codec.excluded(sources_of(store, export_index(mix.name, export.name), slices), blocked, read)
+    return codec.excluded(release_document_files(store, export_index(mix.name, export.name), slices), blocked, read)
 
 
 def release_folder(path: str) -> str:
@@ -255,7 +263,7 @@ def _check_unedited(store: Store, release: Release, path: str, data: bytes) -> N
         )
 
 
-def _kept(store: Store, asset: str, release: Release) -> dict[str, str] | None:
+def _unchanged_release_hashes(store: Store, asset: str, release: Release) -> dict[str, str] | None:
     """The sha256 of each large file of a release, if the index in the lake has this release; else None."""
     try:
         ledger = read_index_ledger(store, ledger_of_asset(asset))

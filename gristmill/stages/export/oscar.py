@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gristmill.formats.oscar.checksums import checksum_name, write_checksums
-from gristmill.formats.oscar.compose import changed_metadata_counter, language_of, line_of_document
+from gristmill.formats.oscar.compose import changed_metadata_counter, language_label_of_line, line_of_document
 from gristmill.formats.oscar.names import part_name
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
@@ -36,11 +36,11 @@ class OscarCodec(Codec):
         """
         spelled: dict[str, set[str]] = {}
         for source in sources:
-            language = _language(source)
+            language = _language_of_file(source)
             spelled.setdefault(language.lower(), set()).add(language)
         by_language: dict[tuple[str, str], list[ExportedFile]] = {}
         for source in sources:
-            language = _language(source)
+            language = _language_of_file(source)
             one = language if len(spelled[language.lower()]) == 1 else language.lower()
             by_language.setdefault((source.name.rpartition("/")[0], one), []).append(source)
         files: list[ReleaseFile] = []
@@ -67,7 +67,7 @@ class OscarCodec(Codec):
 _ENDING = ".jsonl.gz"
 
 
-def _language(file: ExportedFile) -> str:
+def _language_of_file(file: ExportedFile) -> str:
     return file.name.rpartition("/")[2].removesuffix(_ENDING)
 
 
@@ -84,7 +84,7 @@ class OscarPart(GzipLinesPart):
         Returns:
             The line's file in the part, and the line in UTF-8; or the reason why the format does not take the document.
         """
-        language = language_of(document)
+        language = language_label_of_line(document)
         if self._declared.languages and language not in self._declared.languages:
             return NotTaken(OTHER_LANGUAGE)
         composed = line_of_document(document, schema=self._declared.schema)

@@ -19,7 +19,7 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.stored_part import StoredPart
 from gristmill.lake.rows.batches import IdPair, decode_rows
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.codec import TRAIN, VALIDATION, Codec, ExportedFile, FileFacts, RowBlock, Sink
@@ -151,16 +151,16 @@ class PartWriter:
         """
         self._path = path
         pairs = decode_rows(_PAIRS, lines, path, self.ids.rows)
-        splits = [self._split(each, number) for number, each in enumerate(pairs, self.ids.rows)]
+        splits = [self._split_of_row(each, number) for number, each in enumerate(pairs, self.ids.rows)]
         rows = RowBlock(path, self.ids.rows, lines, pairs, splits)
         for number, placed in enumerate(self._files.write(rows), self.ids.rows):
             if isinstance(placed, NotTaken):
-                self._refuse(placed, pairs[number - self.ids.rows], number)
+                self._refuse_row(placed, pairs[number - self.ids.rows], number)
             else:
                 self._rows.setdefault(placed, array("Q")).append(number)
         self.ids.update(each.pair for each in pairs)
 
-    def _refuse(self, why: NotTaken, row: IdPair, number: int) -> None:
+    def _refuse_row(self, why: NotTaken, row: IdPair, number: int) -> None:
         self.dropped[why.reason] = self.dropped.get(why.reason, 0) + 1
         if why.mend:
             source, id_ = row.pair
@@ -168,13 +168,13 @@ class PartWriter:
             if len(named) < _NAMED:
                 named.append(f"row {number}, document {id_!r:.100} of {source!r:.100}: {why.about}")
 
-    def _split(self, row: IdPair, number: int) -> str:
+    def _split_of_row(self, row: IdPair, number: int) -> str:
         if not self._validation:
             return ""
         if self._held is not None:
             # A shard with more rows than its table says is refused after its last row, by write_documents().
             return VALIDATION if number < len(self._held) and self._held[number] else TRAIN
-        return VALIDATION if fraction(row.pair, VALIDATION_SEED) < self._validation else TRAIN
+        return VALIDATION if draw_fraction(row.pair, VALIDATION_SEED) < self._validation else TRAIN
 
     def close(self) -> dict[str, PartFile]:
         """Publishes the files, and the list of them last.
@@ -186,21 +186,21 @@ class PartWriter:
             DataError: documents were refused for a reason that blocks the part; names shard, rows and documents.
         """
         if self._blocking:
-            raise DataError(f"{self._path}: {'; '.join(self._blocked())}")
+            raise DataError(f"{self._path}: {'; '.join(self._blocked_samples())}")
         facts = self._files.close()
-        files = {name: PartFile(facts[name], self._flags(name)) for name in sorted(facts)}
+        files = {name: PartFile(facts[name], self._encoded_split_flags(name)) for name in sorted(facts)}
         contents = self._create(CONTENTS)
         contents.write(part_contents(files))
         contents.close()
         return files
 
-    def _blocked(self) -> Iterator[str]:
+    def _blocked_samples(self) -> Iterator[str]:
         for why, named in self._blocking.items():
             number = self.dropped[why.reason]
             others = f"; and {number - len(named)} more" if number > len(named) else ""
             yield f"{number} documents name {why.reason} ({'; '.join(named)}{others}): {why.mend}, then run again"
 
-    def _flags(self, name: str) -> str:
+    def _encoded_split_flags(self, name: str) -> str:
         flags = np.zeros(self.ids.rows, np.bool_)
         rows = self._rows.get(name)  # a file may have no documents, such as an index
         if rows:
@@ -208,6 +208,6 @@ class PartWriter:
         return pack_bits(flags)
 
 
-def content_of(files: Mapping[str, PartFile]) -> str:
+def unpacked_content_digest(files: Mapping[str, PartFile]) -> str:
     """The content digest of a part: of the unpacked bytes of its files, and of the rows that each has."""
     return digest_of([[name, file.facts.content, file.documents] for name, file in sorted(files.items())])

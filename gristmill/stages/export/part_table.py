@@ -14,7 +14,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export_formats.codec import MANY_FILES
-from gristmill.stages.export.part import CONTENTS, ExportedPart, content_of, part_contents
+from gristmill.stages.export.part import CONTENTS, ExportedPart, part_contents, unpacked_content_digest
 
 MEND = "make this slice of the export again"
 
@@ -44,16 +44,16 @@ def check_export_complete(store: Store, documents: Sequence[Shard], parts: Seque
         return Verdict("export_complete", passed=False, description=f"{wrong[0]}; {MEND}", metadata=facts)
     text = f"{facts['rows']:,} rows of {len(documents)} shards: {sum(part.rows for part in parts):,} in files,"
     text += f" {refused:,} refused by the format"
-    facts["files"] = files = _files(place, parts)
+    facts["files"] = files = _document_file_findings(place, parts)
     if files > MANY_FILES:
         facts["warning"] = f"{files:,} files; loaders work best with at most {MANY_FILES:,} in a dataset"
         text += f"; warning: {facts['warning']}"
     return Verdict("export_complete", passed=True, description=text, metadata=facts)
 
 
-def _files(place: Place, parts: Sequence[Shard]) -> int:
+def _document_file_findings(place: Place, parts: Sequence[Shard]) -> int:
     """Number of files with documents, such as tars. Readers of some formats do not like too many."""
-    records = (ExportedPart.of_row(part, place.table) for part in parts)
+    records = (ExportedPart.decode_from_row(part, place.table) for part in parts)
     return sum(bool(file.facts.rows) for record in records for file in record.files.values())
 
 
@@ -84,15 +84,15 @@ def part_record_findings(store: Store, place: Place, parts: Sequence[Shard]) -> 
     sizes = {entry.path: entry.size for entry in store.list(place.folder)} if parts else {}
     for part in parts:
         try:
-            record = ExportedPart.of_row(part, place.table)
-            yield from _sums(place, part, record)
+            record = ExportedPart.decode_from_row(part, place.table)
+            yield from _part_total_findings(place, part, record)
         except DataError as error:
             yield Finding(place.table, None, str(error).removeprefix(f"{place.table}: "))
             continue
         yield from other_objects(record, sizes)
 
 
-def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
+def _part_total_findings(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
     """Findings unless the row follows from its record.
 
     Raises:
@@ -117,7 +117,7 @@ def _sums(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:
         "unpacked bytes": (sum(file.facts.length for file in record.files.values()), part.length),
         "bytes": (record.bytes, part.bytes),
         "sha256": (record.sha256, part.sha256),
-        "content digest": (content_of(record.files), part.content),
+        "content digest": (unpacked_content_digest(record.files), part.content),
     }
     for what, (recorded, expected) in found.items():
         if recorded != expected:

@@ -21,7 +21,7 @@ from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.recipes.export_formats.codec import Content, ExportedFile, Piece, Release, ReleaseFile, Sink
-from gristmill.recipes.export_formats.formats import code_of_format, codec_of
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.stages.export.part import ExportedPart
 from gristmill.stages.mixing.index import Slice, closed_stream
 
@@ -49,7 +49,7 @@ def read_release(store: Store, asset: str) -> Release | None:
     return decode_object(tagged[0], Release, path, "the release of an export") if tagged else None
 
 
-def release_of(
+def build_release(
     store: Store,
     asset: str,
     declared: ExportFormat,
@@ -73,13 +73,13 @@ def release_of(
         DataError: a slice has no ledger, or its ledger is wrong.
         StoreError: a slice is being rebuilt.
     """
-    sources = sources_of(store, asset, slices)
-    codec = codec_of(declared)
+    sources = release_document_files(store, asset, slices)
+    codec = codec_of_format(declared)
     content = codec.release(sources)
     parameters = format_parameters(declared, release=True)
     left_out = tuple(sorted({*content.excluded, *excluded}))
     code = code_of_format(declared).digest
-    made_of = _made_of(content, parameters, {source.path: source.sha256 for source in sources})
+    made_of = _release_content_inputs(content, parameters, {source.path: source.sha256 for source in sources})
     made_of += [["excluded", *left_out]] if left_out else []
     made_of += [["code", code]] if code else []
     digest = digest_of([parameters["type"], codec.version, made_of])[:16]
@@ -97,7 +97,7 @@ def release_of(
     )
 
 
-def _made_of(content: Content, parameters: Mapping[str, Any], sha256: Mapping[str, str]) -> list[Any]:
+def _release_content_inputs(content: Content, parameters: Mapping[str, Any], sha256: Mapping[str, str]) -> list[Any]:
     """What a release is made from, as JSON. Options count only where its files are not those of the parts alone."""
     copied = [[file.name, [[sha256[p.path], p.start, p.end] for p in file.pieces]] for file in content.files]
     if not content.named and not content.built:
@@ -107,16 +107,16 @@ def _made_of(content: Content, parameters: Mapping[str, Any], sha256: Mapping[st
     return [*copied, parameters, named, built]
 
 
-def sources_of(store: Store, asset: str, slices: Sequence[Slice]) -> list[ExportedFile]:
+def release_document_files(store: Store, asset: str, slices: Sequence[Slice]) -> list[ExportedFile]:
     """The files with documents of some slices, in order: stream, snapshot, shard.
 
-    Args and Raises: as in release_of().
+    Args and Raises: as in build_release().
     """
     sources: list[ExportedFile] = []
     for each in slices:
         partition = place(closed_stream(asset, each.stream), each.snapshot)
         for row in read_ledger(store, partition)[1]:
-            sources += ExportedPart.of_row(row, partition.table).sources(each.stream)
+            sources += ExportedPart.decode_from_row(row, partition.table).sources(each.stream)
     return sources
 
 
@@ -129,7 +129,7 @@ def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, s
         sha256: sha256 of each large file, by its path in the lake.
     """
     digests = {path.removeprefix(release.folder): sha256[path] for path in release.sizes}
-    beside = codec_of(declared).beside(release, digests)
+    beside = codec_of_format(declared).beside(release, digests)
     files = {f"{release.index}/{name}": data for name, data in beside.items()}
     return {**files, release_path(release.index): as_json(release)}
 
@@ -161,7 +161,7 @@ def large_files(store: Store, release: Release, declared: ExportFormat) -> Itera
 
     Args: as in write_large_files().
     """
-    reader, codec = PieceReader(store, release), codec_of(declared)
+    reader, codec = PieceReader(store, release), codec_of_format(declared)
 
     def copy(file: ReleaseFile, sink: Sink) -> None:
         for piece in file.pieces:
@@ -178,7 +178,7 @@ def large_files(store: Store, release: Release, declared: ExportFormat) -> Itera
         yield release.folder + name, partial(build, name)
 
 
-def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str) -> tuple[str, str]:
+def built_file_digests(store: Store, release: Release, declared: ExportFormat, name: str) -> tuple[str, str]:
     """The digests of what a built file of a release says, and of what it would say if it were made again.
 
     Args:
@@ -191,7 +191,7 @@ def meaning_of(store: Store, release: Release, declared: ExportFormat, name: str
         DataError: the file in the lake is no such file.
         StoreError: a part's file is not the one that its ledger names.
     """
-    codec = codec_of(declared)
+    codec = codec_of_format(declared)
     again = codec.build(release, name, PieceReader(store, release).read_object)
     return codec.meaning(store.stream(release.folder + name)), codec.meaning(again)
 
@@ -207,7 +207,7 @@ def release_warnings(store: Store, asset: str) -> tuple[str, ...]:
         DataError: the file that names the release is damaged.
     """
     release = read_release(store, asset)
-    return codec_of(format_of_parameters(release.format)).warnings(release) if release else ()
+    return codec_of_format(format_of_parameters(release.format)).warnings(release) if release else ()
 
 
 class PieceReader:
@@ -220,7 +220,7 @@ class PieceReader:
 
     def __init__(self, store: Store, release: Release) -> None:
         self._store = store
-        self._sha256 = _recorded(store, release)
+        self._sha256 = _recorded_object_hashes(store, release)
         self._path = ""
         self._data: Iterator[bytes] = iter(())
         self._rest = b""
@@ -255,7 +255,7 @@ class PieceReader:
             self._rest = next(self._data, b"")  # at the end of the object this compares its sha256
 
 
-def _recorded(store: Store, release: Release) -> dict[str, str]:
+def _recorded_object_hashes(store: Store, release: Release) -> dict[str, str]:
     """The sha256 of each object that a release consists of, from the ledgers of its slices."""
     wanted = {piece.path for file in release.files for piece in file.pieces}
     wanted |= {path for paths in release.built.values() for path in paths}

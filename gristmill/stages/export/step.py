@@ -13,7 +13,7 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard
 from gristmill.lake.rows.draw import VALIDATION_SEED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Export, format_parameters
-from gristmill.recipes.export_formats.formats import code_of_format, codec_of
+from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.recipes.mix import Mix
 from gristmill.stages.export.grinder import ExportItem, ExportSpec
 from gristmill.stages.export.part import part_folder
@@ -53,7 +53,7 @@ class ExportStep(OneAssetStep):
         key = {"validation_key": self.mix.held_out.parameters()["key"]} if self.mix.held_out else {}
         return Recipe(
             f"{self.mix.name}/{self.export.name}/{self.stream}",
-            codec_of(self.export.format).version,
+            codec_of_format(self.export.format).version,
             {"format": format_parameters(self.export.format), **held, **key},
             self.mix.draft or self.export.draft,
         )

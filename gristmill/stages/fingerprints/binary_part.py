@@ -103,7 +103,7 @@ def file_of_part(row: Shard, table: str, name: str) -> tuple[str, str]:
     Raises:
         DataError: the part has no such file.
     """
-    record = BinaryPartRecord.of_row(row, table)
+    record = BinaryPartRecord.decode_from_row(row, table)
     path = record.folder + name
     if path not in record.objects:
         raise DataError(f"{table}: part {row.name} has no file {name!r}; make this partition again")
@@ -163,7 +163,7 @@ class BinaryPart(PartOutput):
             file.upload.close()
         contents = {name: file.content.hexdigest() for name, file in self._files.items()}
         record = BinaryPartRecord(self.uploads.objects, self.folder, contents, self.facts)
-        content = content_of(contents, self.facts)
+        content = part_content_digest(contents, self.facts)
         return self.part_receipt(record, rows=self.rows, length=record.bytes, content=content, ids=self.ids)
 
 
@@ -179,7 +179,7 @@ def seal_row(row: Shard, record: BinaryPartRecord) -> Shard:
         bytes=record.bytes,
         length=record.bytes,
         sha256=record.sha256,
-        content=content_of(record.contents, record.facts),
+        content=part_content_digest(record.contents, record.facts),
         members=(),
         index="",
         quarantine=None,
@@ -187,6 +187,6 @@ def seal_row(row: Shard, record: BinaryPartRecord) -> Shard:
     )
 
 
-def content_of(contents: Mapping[str, str], facts: Mapping[str, Any]) -> str:
+def part_content_digest(contents: Mapping[str, str], facts: Mapping[str, Any]) -> str:
     """The content digest of a part: of its files and facts."""
     return digest_of([sorted(contents.items()), facts])

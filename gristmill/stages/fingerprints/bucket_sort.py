@@ -24,14 +24,14 @@ Block = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]
 """High halves, low halves and ordinals."""
 
 
-def buckets_of(high: NDArray[np.uint64], buckets: int) -> NDArray[np.uint16]:
+def bucket_numbers(high: NDArray[np.uint64], buckets: int) -> NDArray[np.uint16]:
     """The bucket of each hash: floor(high * buckets / 2**64).
 
     Args:
         high: upper halves of hashes (n).
         buckets: number of buckets, at most 65536.
 
-    >>> buckets_of(np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64), 4).tolist()
+    >>> bucket_numbers(np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64), 4).tolist()
     [0, 1, 2, 3]
     """
     bits = (buckets - 1).bit_length()
@@ -75,7 +75,7 @@ class BucketSort:
         if self.hashes > MOST_HASHES:
             raise DataError(f"more than {MOST_HASHES} units to compare in one shard; divide it into smaller shards")
         if self._held >= self._run:
-            self._spill()
+            self._spill_sorted_run()
 
     def blocks(self) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
         """The blocks of all buckets, in order.
@@ -86,20 +86,20 @@ class BucketSort:
             bucket.
         """
         if self._file is None:
-            yield from _divided(0, *self._sorted())
+            yield from _divide_into_buckets(0, *self._sort_waiting_hashes())
             return
         if self._held:
-            self._spill()
+            self._spill_sorted_run()
         counts = np.sum([np.diff(offsets) for _, offsets in self._runs], axis=0)
         before = np.append(0, np.cumsum(counts))
         first = 0
         while first < self._buckets:  # as many buckets as fit in memory, or one that does not
             last = int(np.searchsorted(before, before[first] + self._run, side="right")) - 1
             if last > first:
-                yield from _divided(first, *self._merged(first, last))
+                yield from _divide_into_buckets(first, *self._merge_bucket_runs(first, last))
             else:
                 last = first + 1
-                columns = chain.from_iterable(self._column(first, last, column) for column in range(3))
+                columns = chain.from_iterable(self._read_bucket_column(first, last, column) for column in range(3))
                 yield first, int(counts[first]), columns
             first = last
 
@@ -108,7 +108,7 @@ class BucketSort:
         if self._file is not None:
             self._file.close()
 
-    def _sorted(self) -> tuple[Block, Numbers]:
+    def _sort_waiting_hashes(self) -> tuple[Block, Numbers]:
         """What waits, sorted by bucket, and where each bucket begins (buckets + 1)."""
         none = np.zeros(0, np.uint64)
         high = np.concatenate([none, *(hashes.high for hashes in self._waiting)])
@@ -118,8 +118,8 @@ class BucketSort:
         ordinals = np.arange(first, first + len(high), dtype=np.uint32)
         return _by_bucket((high, low, ordinals), 0, self._buckets, self._buckets)
 
-    def _spill(self) -> None:
-        block, offsets = self._sorted()
+    def _spill_sorted_run(self) -> None:
+        block, offsets = self._sort_waiting_hashes()
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._runs.append((self._written, offsets))
@@ -128,20 +128,22 @@ class BucketSort:
             self._file.write(column.tobytes())
             self._written += column.nbytes
 
-    def _merged(self, first: int, last: int) -> tuple[Block, Numbers]:
+    def _merge_bucket_runs(self, first: int, last: int) -> tuple[Block, Numbers]:
         """The hashes of some buckets out of all runs."""
-        high, low, ordinals = (np.concatenate(list(self._column(first, last, column))) for column in range(3))
+        high, low, ordinals = (
+            np.concatenate(list(self._read_bucket_column(first, last, column))) for column in range(3)
+        )
         return _by_bucket((high, low, ordinals), first, last, self._buckets)
 
-    def _column(self, first: int, last: int, column: int) -> Iterator[NDArray[Any]]:
+    def _read_bucket_column(self, first: int, last: int, column: int) -> Iterator[NDArray[Any]]:
         """A column of some buckets, run by run."""
         sizes = [np.dtype(kind).itemsize for kind in _TYPES]
         for start, offsets in self._runs:
             begin, end, count = int(offsets[first]), int(offsets[last]), int(offsets[-1])
             at = start + count * sum(sizes[:column])
-            yield self._read(at + begin * sizes[column], (end - begin) * sizes[column], _TYPES[column])
+            yield self._read_spilled_array(at + begin * sizes[column], (end - begin) * sizes[column], _TYPES[column])
 
-    def _read(self, start: int, size: int, kind: str) -> NDArray[Any]:
+    def _read_spilled_array(self, start: int, size: int, kind: str) -> NDArray[Any]:
         if self._file is None:
             raise ValueError("nothing was spilled")
         self._file.seek(start)
@@ -150,7 +152,7 @@ class BucketSort:
 
 def _by_bucket(block: Block, first: int, last: int, buckets: int) -> tuple[Block, Numbers]:
     """A block sorted by bucket, and where each of the buckets from first to before last begins."""
-    numbers = buckets_of(block[0], buckets)
+    numbers = bucket_numbers(block[0], buckets)
     if last - first <= _BYTE:
         numbers = (numbers - np.uint16(first)).astype(np.uint8)
         wanted = np.arange(last - first + 1)
@@ -165,6 +167,8 @@ def _by_bucket(block: Block, first: int, last: int, buckets: int) -> tuple[Block
     return (high.take(order), low.take(order), ordinals.take(order)), offsets
 
 
-def _divided(first: int, block: Block, offsets: Numbers) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
+def _divide_into_buckets(
+    first: int, block: Block, offsets: Numbers
+) -> Iterator[tuple[int, int, Iterator[NDArray[Any]]]]:
     for number, (start, end) in enumerate(pairwise(offsets.tolist()), first):
         yield number, end - start, iter([column[start:end] for column in block])

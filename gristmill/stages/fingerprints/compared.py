@@ -9,7 +9,7 @@ import msgspec
 
 from gristmill.lake.store.json_object import Integer
 from gristmill.stages.fingerprints.order import Order, Ranked
-from gristmill.text.natural_order import newest
+from gristmill.text.natural_order import newest_snapshot
 
 
 class FamilyMember(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class FamilyMember(msgspec.Struct, frozen=True):
 Family = tuple[FamilyMember, ...]
 
 
-def families_of(order: Order, number: int, scope: str, empty: Collection[int] = ()) -> tuple[Family, ...]:
+def compared_families(order: Order, number: int, scope: str, empty: Collection[int] = ()) -> tuple[Family, ...]:
     """The families that a round compares.
 
     Only the snapshots of this round and earlier ones count, so a later round changes nothing. In a group, all editions
@@ -43,21 +43,21 @@ def families_of(order: Order, number: int, scope: str, empty: Collection[int] = 
         Families with at least one snapshot of this round, each in the order of the comparison.
 
     >>> order = Order().with_round([("wiki", "1", True), ("news", "a", False), ("wiki", "2", True)])
-    >>> [(member.rank, member.keeps) for member in families_of(order, 1, "group")[0]]
+    >>> [(member.rank, member.keeps) for member in compared_families(order, 1, "group")[0]]
     [(0, False), (2, True), (1, True)]
     """
     known = [(rank, entry) for rank, entry in enumerate(order.entries) if entry.round <= number]
     if scope == "group":
-        families = [_group(known, empty)]
+        families = [_single_family(known, empty)]
     elif scope == "source":
-        families = list(_sources(known))
+        families = list(_families_by_source(known))
     else:
         families = []
-    new = set(order.of_round(number))
+    new = set(order.ranks_of_round(number))
     return tuple(family for family in families if not new.isdisjoint(member.rank for member in family))
 
 
-def _group(known: Sequence[tuple[int, Ranked]], empty: Collection[int]) -> Family:
+def _single_family(known: Sequence[tuple[int, Ranked]], empty: Collection[int]) -> Family:
     slots: dict[str, int] = {}
     editions: dict[str, list[str]] = {}
     for rank, entry in known:
@@ -65,7 +65,7 @@ def _group(known: Sequence[tuple[int, Ranked]], empty: Collection[int]) -> Famil
             slots.setdefault(entry.source, rank)
             if rank not in empty:
                 editions.setdefault(entry.source, []).append(entry.snapshot)
-    kept = {source: newest(keys) for source, keys in editions.items()}
+    kept = {source: newest_snapshot(keys) for source, keys in editions.items()}
     placed = []
     for rank, entry in known:
         slot = slots[entry.source] if entry.edition else rank
@@ -74,7 +74,7 @@ def _group(known: Sequence[tuple[int, Ranked]], empty: Collection[int]) -> Famil
     return tuple(FamilyMember(rank, keeps) for _, keeps, rank in sorted(placed))
 
 
-def _sources(known: Sequence[tuple[int, Ranked]]) -> Iterator[Family]:
+def _families_by_source(known: Sequence[tuple[int, Ranked]]) -> Iterator[Family]:
     by_source: dict[str, list[FamilyMember]] = {}
     for rank, entry in known:
         if not entry.edition:

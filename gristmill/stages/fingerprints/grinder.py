@@ -15,7 +15,7 @@ from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.recipes.duplicates.units import DocumentUnits, Unit, unit_of_parameters
 from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
 from gristmill.stages.fingerprints.part_writer import FingerprintWriter
-from gristmill.stages.fingerprints.units_of_texts import units_of
+from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
 
 _BLOCK = 1 << 19
 """Bytes of rows that are processed together, so that they stay in the processor's cache."""
@@ -55,27 +55,27 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
     def grind(self, item: Item, body: FingerprintItem) -> Outcome:
         spec = self._spec
         part = FingerprintWriter(self._store, spec, item.name, body.inputs, self._unit, spec.buckets)
-        return self.grind_shard(part, lambda: self._read(body.documents, part))
+        return self.grind_shard(part, lambda: self._fingerprint_shard_rows(body.documents, part))
 
-    def _read(self, shard: Shard, writer: FingerprintWriter) -> None:
+    def _fingerprint_shard_rows(self, shard: Shard, writer: FingerprintWriter) -> None:
         file = shard_file(self._store, self._spec.documents, shard)
         first = 0
         for block in file.blocks(_BLOCK):
             held = [decode_rows(self._decoder, block, file.path, first, self._mend)]
             del block
             first += len(held[0])
-            self._add(held, writer, file.path)
+            self._add_held_rows(held, writer, file.path)
         if first != shard.rows:
             raise DataError(
                 f"{file.path}: {shard.rows} documents in its ledger, but {first} were read; make them again"
             )
 
-    def _add(self, held: list[list[TextRow]], writer: FingerprintWriter, path: str) -> None:
+    def _add_held_rows(self, held: list[list[TextRow]], writer: FingerprintWriter, path: str) -> None:
         """Adds the rows of a block, and lets them go."""
         rows = held.pop()
         try:
             writer.documents([row.pair for row in rows])
-            writer.units(units_of(self._unit, rows, writer.counts), len(rows))
+            writer.units(hash_units_of_rows(self._unit, rows, writer.counts), len(rows))
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
 

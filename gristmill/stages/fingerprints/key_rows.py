@@ -33,7 +33,7 @@ def keyed_row(key: str) -> type[TextRow]:
     return cast("type[TextRow]", row)
 
 
-def keys_of(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | None]:
+def row_keys(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | None]:
     """The key of each row as text; None if it has none.
 
     A number is its decimal digits, as an id is: 1, 1.0 and "1" are one key.
@@ -45,7 +45,7 @@ def keys_of(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | N
 
     >>> line = b'{"id":"a","source":"s","text":"","metadata":{"n":1.0}}'
     >>> row = msgspec.json.decode(line, type=keyed_row("metadata.n"))
-    >>> keys_of([row], "metadata.n", Counter())
+    >>> row_keys([row], "metadata.n", Counter())
     ['1']
     """
     path = key.split(".")

@@ -52,11 +52,11 @@ class Order(msgspec.Struct, frozen=True):
     schema: Integer = 1
 
     @property
-    def rounds(self) -> int:
+    def round_count(self) -> int:
         """The number of rounds."""
         return max((entry.round for entry in self.entries), default=0)
 
-    def of_round(self, number: int) -> list[int]:
+    def ranks_of_round(self, number: int) -> list[int]:
         """The ranks of the snapshots that a round added."""
         return [rank for rank, entry in enumerate(self.entries) if entry.round == number]
 
@@ -66,7 +66,7 @@ class Order(msgspec.Struct, frozen=True):
         Args:
             new: source, snapshot and edition of each snapshot that is added, in their order.
         """
-        number = self.rounds + 1
+        number = self.round_count + 1
         added = (Ranked(source, snapshot, number, edition) for source, snapshot, edition in new)
         return Order((*self.entries, *added))
 

@@ -111,7 +111,7 @@ class BinaryPartKind(KindBehaviour):
         store, partition, row = part
         who = f"part {row.name}"
         try:
-            record = BinaryPartRecord.of_row(row, partition.table)
+            record = BinaryPartRecord.decode_from_row(row, partition.table)
         except DataError as error:
             yield unreadable_finding(partition.table, error)
             return

@@ -80,19 +80,19 @@ class FingerprintWriter(BinaryPart):
         spans = np.zeros(documents, np.int64)
         for units, signatures in found:
             spans[units.first : units.first + len(units.spans)] += units.spans
-            self._column("starts", units.starts)
-            self._column("ends", units.ends)
+            self._append_column_values("starts", units.starts)
+            self._append_column_values("ends", units.ends)
             if "sizes" in self._columns:
                 sizes = np.ones(len(units.starts), np.int64) if units.counts is None else units.counts
-                self._column("sizes", sizes)
+                self._append_column_values("sizes", sizes)
             self._sort.add(units.hashes)
             self._spans += len(units.starts)
             self.counts.update(units.skipped)
             if self._signatures_file is not None and signatures is not None:
                 self._signatures_file.write(signatures.astype("<u4").tobytes())
-        self._column("documents", spans)
+        self._append_column_values("documents", spans)
 
-    def _column(self, name: str, values: NDArray[np.int64]) -> None:
+    def _append_column_values(self, name: str, values: NDArray[np.int64]) -> None:
         if len(values) and int(values.max()) >= _U32:
             raise DataError(f"more than {_U32 - 1} code points or units in a document; divide it")
         self._columns[name].write(values.astype("<u4").tobytes())

@@ -18,10 +18,10 @@ from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.files import find_ledger, list_ledgers
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.shard_file import rows_of, unpacked_whole
+from gristmill.lake.rows.shard_file import split_rows, unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
-from gristmill.stages.fingerprints.bucket_sort import buckets_of
+from gristmill.stages.fingerprints.bucket_sort import bucket_numbers
 from gristmill.stages.fingerprints.spans import SpanTable
 
 _WHOLE_TEXT = {"unit": "document", "key": "text", "normalised": ""}
@@ -58,48 +58,48 @@ class FingerprintPart:
         self._store, self.row, self._table = store, row, table
 
     @property
-    def hashes(self) -> int:
+    def hash_count(self) -> int:
         """The number of hashes. No file is read for it.
 
         Raises:
             DataError: the part's row does not say it.
         """
-        count = BinaryPartRecord.of_row(self.row, self._table).count("hashes")
+        count = BinaryPartRecord.decode_from_row(self.row, self._table).count("hashes")
         if count is None:
             raise DataError(f"{self._table}: part {self.row.name}: no number of hashes; make this partition again")
         return count
 
     def ids(self) -> list[Pair]:
         """The (source, id) pair of each document."""
-        return [tuple(orjson.loads(line)) for line in rows_of(self._ids())]
+        return [tuple(orjson.loads(line)) for line in split_rows(self._read_id_bytes())]
 
-    def _ids(self) -> bytes:
+    def _read_id_bytes(self) -> bytes:
         path, _ = file_of_part(self.row, self._table, "ids.gz")
-        return unpacked_whole(self._file("ids.gz"), path)
+        return unpacked_whole(self._read_part_file("ids.gz"), path)
 
     def spans(self) -> SpanTable:
         """The spans of all documents."""
-        return SpanTable.decode(self._file("spans"), f"{self._table}: part {self.row.name}")
+        return SpanTable.decode(self._read_part_file("spans"), f"{self._table}: part {self.row.name}")
 
-    def signatures(self) -> NDArray[np.uint32]:
+    def read_signatures(self) -> NDArray[np.uint32]:
         """The MinHash signature of each document (documents, values); that of one without words is 0 throughout."""
-        values = np.frombuffer(self._file("signatures"), "<u4")
+        values = np.frombuffer(self._read_part_file("signatures"), "<u4")
         rows = self.row.rows
         if rows < 0 or (len(values) % rows if rows else len(values)):
-            raise self._broken("signatures")
+            raise self._damaged_file_error("signatures")
         return values.reshape(rows, -1 if rows else 0)
 
     @cached_property
-    def offsets(self) -> NDArray[np.uint64]:
+    def bucket_offsets(self) -> NDArray[np.uint64]:
         """The number of the first hash of each bucket in the file `hashes`, and the number of all (buckets + 1)."""
-        return self._index[0]
+        return self._bucket_index[0]
 
     @cached_property
-    def _index(self) -> tuple[NDArray[np.uint64], bytes]:
-        data = self._file("buckets")
+    def _bucket_index(self) -> tuple[NDArray[np.uint64], bytes]:
+        data = self._read_part_file("buckets")
         buckets, rest = divmod(len(data) - 8, 8 + _DIGEST)
         if rest:
-            raise self._broken("buckets")
+            raise self._damaged_file_error("buckets")
         return np.frombuffer(data, "<u8", buckets + 1), data[8 * (buckets + 1) :]
 
     def bucket(self, number: int) -> BucketHashes:
@@ -108,7 +108,7 @@ class FingerprintPart:
         Raises:
             DataError: the bytes are not those that were written.
         """
-        offsets, digests = self._index
+        offsets, digests = self._bucket_index
         first, last = int(offsets[number]), int(offsets[number + 1])
         path, _ = file_of_part(self.row, self._table, "hashes")
         data = self._store.read_range(path, first * HASH_BYTES, last * HASH_BYTES) if last > first else b""
@@ -128,17 +128,17 @@ class FingerprintPart:
             digest: XXH3-128 (hex) of the text. The part must have whole texts.
         """
         high, low = np.uint64(int(digest[:16], 16)), np.uint64(int(digest[16:], 16))
-        bucket = self.bucket(int(buckets_of(np.array([high], np.uint64), len(self.offsets) - 1)[0]))
+        bucket = self.bucket(int(bucket_numbers(np.array([high], np.uint64), len(self.bucket_offsets) - 1)[0]))
         hits = bucket.ordinals[(bucket.high == high) & (bucket.low == low)]
         if not len(hits):
             return []
         ids, spans = self.ids(), self.spans()
-        return [ids[spans.of_hash(int(hit), self.row.name)[0]] for hit in hits]
+        return [ids[spans.span_of_hash(int(hit), self.row.name)[0]] for hit in hits]
 
-    def _file(self, name: str) -> bytes:
+    def _read_part_file(self, name: str) -> bytes:
         return read_part_file(self._store, self.row, self._table, name)
 
-    def _broken(self, name: str) -> DataError:
+    def _damaged_file_error(self, name: str) -> DataError:
         return DataError(f"{self._table}: part {self.row.name}: file {name!r} is broken; make this partition again")
 
 
@@ -153,7 +153,7 @@ def parts_of_whole_texts(store: Store) -> dict[tuple[str, str, str], Fingerprint
         StoreError: the lake does not answer.
     """
     parts: dict[tuple[str, str, str], FingerprintPart] = {}
-    for there in list_ledgers(store, FINGERPRINTS.top):
+    for there in list_ledgers(store, FINGERPRINTS.top_folder):
         found = find_ledger(store, there) if there.kind is FINGERPRINTS else None
         if found and all(found[0].recipe.parameters.get(name) == value for name, value in _WHOLE_TEXT.items()):
             for row in found[1]:

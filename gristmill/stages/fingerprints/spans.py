@@ -51,7 +51,7 @@ class SpanTable:
         lengths[some] = self.ends[self.first_spans[1:][some] - 1]
         return lengths
 
-    def of_hash(self, ordinal: int, where: str) -> tuple[int, int, int]:
+    def span_of_hash(self, ordinal: int, where: str) -> tuple[int, int, int]:
         """The span of a hash: the number of its document's row, its first code point, and the one after it.
 
         Args:
@@ -63,7 +63,7 @@ class SpanTable:
 
         >>> columns = (np.array(each, np.uint32) for each in ([2, 0, 1], [0, 5, 0], [4, 9, 3], [1, 2, 1]))
         >>> table = SpanTable(*columns, hashes=4)
-        >>> [table.of_hash(ordinal, "part 00") for ordinal in range(4)]
+        >>> [table.span_of_hash(ordinal, "part 00") for ordinal in range(4)]
         [(0, 0, 4), (0, 5, 9), (0, 5, 9), (2, 0, 3)]
         """
         if not 0 <= ordinal < self.hashes:
@@ -71,9 +71,9 @@ class SpanTable:
         span = ordinal
         if self.sizes is not None:
             span = int(np.searchsorted(np.cumsum(self.sizes, dtype=np.int64), ordinal, "right"))
-        return self._of_span(span)
+        return self._locate_span(span)
 
-    def of_document(self, number: int, where: str) -> tuple[int, int, int]:
+    def first_document_span(self, number: int, where: str) -> tuple[int, int, int]:
         """The same of a document: the place of its first span.
 
         Args:
@@ -85,15 +85,15 @@ class SpanTable:
 
         >>> columns = (np.array(each, np.uint32) for each in ([0, 1, 1], [0, 0], [4, 9], [14, 14]))
         >>> table = SpanTable(*columns, hashes=28)
-        >>> [table.of_document(number, "part 00") for number in range(2)]
+        >>> [table.first_document_span(number, "part 00") for number in range(2)]
         [(1, 0, 4), (2, 0, 9)]
         """
         (some,) = np.nonzero(self.counts)
         if not 0 <= number < len(some):
             raise DataError(f"{where}: it has no document {number:,} with words; make this partition again")
-        return self._of_span(int(self.first_spans[some[number]]))
+        return self._locate_span(int(self.first_spans[some[number]]))
 
-    def _of_span(self, span: int) -> tuple[int, int, int]:
+    def _locate_span(self, span: int) -> tuple[int, int, int]:
         row = int(np.searchsorted(self.first_spans, span, "right")) - 1
         return row, int(self.starts[span]), int(self.ends[span])
 

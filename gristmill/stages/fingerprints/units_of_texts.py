@@ -13,13 +13,13 @@ from gristmill.recipes.duplicates.units import (
     SentenceUnits,
     Unit,
 )
-from gristmill.stages.fingerprints.key_rows import keys_of
-from gristmill.text.units.hashes import Digests, digests
+from gristmill.stages.fingerprints.key_rows import row_keys
+from gristmill.text.units.hashes import Digests, hash_pieces
 from gristmill.text.units.minhash import Signatures
 from gristmill.text.units.pieces_between import lines, paragraphs
 from gristmill.text.units.sentence_runs import sentence_runs
 from gristmill.text.units.unit_hashes import UnitHashes
-from gristmill.text.units.whole_texts import keyed, signed
+from gristmill.text.units.whole_texts import hash_document_bands, hash_document_keys
 from gristmill.text.units.word_ngrams import Ngrams, ngram_paragraphs
 
 
@@ -30,7 +30,9 @@ class Found(NamedTuple):
     signatures: Signatures | None = None
 
 
-def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str], hashed: Digests = digests) -> Iterator[Found]:
+def hash_units_of_rows(
+    unit: Unit, rows: Sequence[Any], counts: Counter[str], hashed: Digests = hash_pieces
+) -> Iterator[Found]:
     """The units of rows.
 
     Args:
@@ -40,18 +42,18 @@ def units_of(unit: Unit, rows: Sequence[Any], counts: Counter[str], hashed: Dige
         hashed: function that computes the hashes of each unit, but for n-grams and signatures.
     """
     if isinstance(unit, DocumentUnits):
-        keys = keys_of(rows, unit.key, counts)
-        yield Found(keyed(keys, [len(row.text) for row in rows], unit.normalised, hashed))
+        keys = row_keys(rows, unit.key, counts)
+        yield Found(hash_document_keys(keys, [len(row.text) for row in rows], unit.normalised, hashed))
         return
     texts = [row.text for row in rows]
     if isinstance(unit, MinHashUnits):
-        for units, values in signed(texts, unit.ngram, unit.bands, unit.rows, unit.seed, unit.normalised):
+        for units, values in hash_document_bands(texts, unit.ngram, unit.bands, unit.rows, unit.seed, unit.normalised):
             yield Found(units, values)
         return
-    yield from map(Found, _spans(unit, texts, hashed))
+    yield from map(Found, _hash_units_of_texts(unit, texts, hashed))
 
 
-def _spans(
+def _hash_units_of_texts(
     unit: ParagraphUnits | LineUnits | SentenceUnits | NgramUnits, texts: Sequence[str], hashed: Digests
 ) -> Iterator[UnitHashes]:
     if isinstance(unit, ParagraphUnits):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.address import Place, blocklist_asset
-from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_of, load_hashes, shared_by
+from gristmill.lake.identity import HASH_BYTES, digest_of, load_hashes, shared_by, sorted_pair_hashes
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
@@ -22,7 +22,7 @@ Hashes = Mapping[str, NDArray[np.uint64]]
 
 def hashes_by_name(blocklists: Iterable[Blocklist]) -> Hashes:
     """The hashes of each list's pairs, for blocked_inputs()."""
-    return {blocklist.name: hashes_of(list(blocklist.reasons)) for blocklist in blocklists}
+    return {blocklist.name: sorted_pair_hashes(list(blocklist.reasons)) for blocklist in blocklists}
 
 
 def blocked_inputs(store: Store, documents: Place, shard: Shard, blocked: Hashes) -> list[Input]:
@@ -60,11 +60,12 @@ def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes)
     return [
         row.name
         for row in read_table(store, made)
-        if row.name in upstream and _changed(row, blocked_inputs(store, documents, upstream[row.name], blocked))
+        if row.name in upstream
+        and _has_changed_list(row, blocked_inputs(store, documents, upstream[row.name], blocked))
     ]
 
 
-def _changed(row: Shard, now: Iterable[Input]) -> bool:
+def _has_changed_list(row: Shard, now: Iterable[Input]) -> bool:
     """Whether a list's digest differs from the recorded one. A list without a record is a changed recipe instead."""
     before = {blocklist.asset: blocklist for blocklist in row.inputs}
     return any(blocklist.asset in before and before[blocklist.asset] != blocklist for blocklist in now)

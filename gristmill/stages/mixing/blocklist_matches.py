@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, blocklist_path, documents_asset, ledger_folder
-from gristmill.lake.identity import Pair, hashes_of, missing_from
+from gristmill.lake.identity import Pair, missing_from, sorted_pair_hashes
 from gristmill.lake.ledger.files import list_ledgers, read_table
 from gristmill.lake.ledger.id_search import index_reader, load_indexes
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, read_blocklist
@@ -46,11 +46,11 @@ class Unmatched(NamedTuple):
             for source, name in self.missing
         ]
         words = f"{blocklist_path(self.blocklist)}: {len(self.missing)} of {self.entries} entries match no document"
-        words += f": {_some(named)}; correct them, unless their documents are still to come, or were erased"
-        return f"{words}. Not searched: {_some(self.skipped)}" if self.skipped else words
+        words += f": {_first_words(named)}; correct them, unless their documents are still to come, or were erased"
+        return f"{words}. Not searched: {_first_words(self.skipped)}" if self.skipped else words
 
 
-def _some(words: Sequence[str]) -> str:
+def _first_words(words: Sequence[str]) -> str:
     more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
     return ", ".join(words[:NAMED]) + more
 
@@ -79,14 +79,14 @@ def unmatched_entries(store: Store, catalogue: Catalogue) -> Iterator[Unmatched]
         except (DataError, RecipeError):
             continue
         skipped: list[str] = []
-        missing = _missing(store, first, pairs, skipped)
-        missing = missing and sorted(set(missing) - _erased(store))
+        missing = _unmatched_pairs(store, first, pairs, skipped)
+        missing = missing and sorted(set(missing) - _erased_pairs(store))
         if missing:
             undeclared = frozenset(source for source, _ in missing) - catalogue.sources.keys()
             yield Unmatched(name, len(pairs), tuple(missing), undeclared, tuple(skipped))
 
 
-def _erased(store: Store) -> set[Pair]:
+def _erased_pairs(store: Store) -> set[Pair]:
     """The documents that records of erasures name; empty if a record is damaged: a takedown tells of that."""
     try:
         return erased_pairs(store)
@@ -94,13 +94,13 @@ def _erased(store: Store) -> set[Pair]:
         return set()
 
 
-def _missing(store: Store, sources: Mapping[str, str], pairs: list[Pair], skipped: list[str]) -> list[Pair]:
+def _unmatched_pairs(store: Store, sources: Mapping[str, str], pairs: list[Pair], skipped: list[str]) -> list[Pair]:
     """The pairs that no document has; `skipped` receives what could not be searched.
 
     A row that was copied may have a source of its own, so all sources are searched: first those that pairs name.
     """
     named = {source for source, _ in pairs}
-    left = hashes_of(pairs)
+    left = sorted_pair_hashes(pairs)
     for source in sorted(sources, key=lambda name: (name not in named, name)):
         asset = documents_asset(source, sources[source])
         places = list_ledgers(store, ledger_folder(asset)) if len(left) else []
@@ -108,14 +108,14 @@ def _missing(store: Store, sources: Mapping[str, str], pairs: list[Pair], skippe
             skipped.append(f"{asset} (never made)")
         for partition in reversed(places):  # most takedowns are of new documents; the search ends when all are found
             try:
-                left = _left(store, partition, left)
+                left = _hashes_not_in_indexes(store, partition, left)
             except (DataError, StoreError):
                 skipped.append(f"{asset} ({partition.snapshot})")
     lost = set(map(tuple, left.tolist()))
-    return [pair for pair in pairs if tuple(hashes_of([pair])[0].tolist()) in lost]
+    return [pair for pair in pairs if tuple(sorted_pair_hashes([pair])[0].tolist()) in lost]
 
 
-def _left(store: Store, partition: Place, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hashes_not_in_indexes(store: Store, partition: Place, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that are in none of a partition's id indexes."""
     if len(hashes):
         for _, known in load_indexes(index_reader(store, partition), read_table(store, partition)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.attribute import AttributeRow
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 
 _NO_EDITS: Mapping[int, bytes] = {}
@@ -81,7 +81,7 @@ class FilteredBlock(NamedTuple):
         kept = np.flatnonzero(self.decisions == 0).tolist()
         if not kept:
             return b"", []
-        lines = rows_of(self.block)
+        lines = split_rows(self.block)
         for number, row in self.edits.items():
             lines[number] = row
         chosen = [lines[i] for i in kept]

@@ -15,8 +15,8 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.rows.blocklists.blocklist_files import note_entries
 from gristmill.recipes.code.digest import check_worker
-from gristmill.recipes.edits.transform import codes_of
-from gristmill.recipes.selection import selection_of
+from gristmill.recipes.edits.transform import code_of_transforms
+from gristmill.recipes.selection import read_selection
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.held_out import HeldOutFlags
@@ -59,15 +59,15 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
     def __init__(self, job: Job) -> None:
         super().__init__(job)
         spec = self._spec
-        blocklists = [self._blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
-        selection = selection_of(spec.selection)
+        blocklists = [self._load_blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
+        selection = read_selection(spec.selection)
         transforms = transforms_named(selection.transforms, job.shelves)
-        check_worker(codes_of(transforms), spec.code)
+        check_worker(code_of_transforms(transforms), spec.code)
         self._filter = RowFilter(self._store, spec.documents, selection, blocklists, transforms)
         self._absence = AbsentColumns(self._store, spec.documents, selection.read_columns, spec.optional, job.shelves)
         self._held_out = selection.held_out
 
-    def _blocklist(self, name: str, digest: str) -> Blocklist:
+    def _load_blocklist(self, name: str, digest: str) -> Blocklist:
         blocklist = read_blocklist(self._store, name)
         if blocklist.digest != digest:
             raise StoreError(f"{blocklist_path(name)}: changed since this run was planned; run again")
@@ -76,9 +76,9 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
 
     def grind(self, item: Item, body: MixingItem) -> Outcome:
         output = DocumentWriter(self._store, self._spec, item.name, body.inputs)
-        return self.grind_shard(output, lambda: self._select(body, output))
+        return self.grind_shard(output, lambda: self._write_selected_rows(body, output))
 
-    def _select(self, body: MixingItem, output: DocumentWriter) -> None:
+    def _write_selected_rows(self, body: MixingItem, output: DocumentWriter) -> None:
         flags = HeldOutFlags(self._held_out) if self._held_out else None
         for block in self._filter.blocks(body.documents, body.sets, output.counts):
             output.write(*block.kept_rows())
@@ -87,7 +87,7 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
                 flags.add(block)
         if flags:
             add_counts(output.counts, flags.counts)
-            output.extra = flags.extra
+            output.extra = flags.bitmap_entry
         self._absence.check(body.documents, output.counts, body.sets)
 
 

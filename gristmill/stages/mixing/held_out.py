@@ -13,7 +13,7 @@ from gristmill.errors import DataError
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.bitmap import pack_bits, unpack_bits
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.recipes.mixture.held_out import KEY_NAME, HeldOut
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 
@@ -55,7 +55,7 @@ class HeldOutFlags:
         for key, pair in zip(keys, pairs, strict=True):
             if key is None:
                 self._null += 1
-                self._flags.append(fraction(pair, VALIDATION_SEED) < self._held_out.share)
+                self._flags.append(draw_fraction(pair, VALIDATION_SEED) < self._held_out.share)
                 continue
             if key not in self._known:
                 self._known[key] = self._held_out.holds(key)
@@ -72,7 +72,7 @@ class HeldOutFlags:
         return {HELD_OUT: sum(self._flags), NULL_KEYS: self._null}
 
     @property
-    def extra(self) -> dict[str, str]:
+    def bitmap_entry(self) -> dict[str, str]:
         """The bitmap, for the table's row."""
         return {"held": pack_bits(self.array)}
 
@@ -87,10 +87,10 @@ def held_rows(shard: Shard) -> NDArray[np.bool_] | None:
     Raises:
         DataError: the bitmap is damaged.
     """
-    if not shard.held:
+    if not shard.held_out_bitmap:
         return None
     try:
-        return unpack_bits(shard.held, shard.rows)
+        return unpack_bits(shard.held_out_bitmap, shard.rows)
     except DataError as error:
         raise DataError(f"shard {shard.name} of a mix: {error}") from error
 
@@ -104,7 +104,8 @@ def check_held_out(declared: HeldOut | None, slice_: Ledger) -> None:
     wanted = declared.parameters() if declared else None
     if slice_.recipe.parameters.get("held_out") != wanted:
         raise DataError(
-            f"{slice_.asset} ({slice_.snapshot}): it was held out by {_words(slice_)}; make this slice again"
+            f"{slice_.asset} ({slice_.snapshot}): it was held out by {_bitmap_header_words(slice_)}; make this slice"
+            " again"
         )
 
 
@@ -121,8 +122,9 @@ def check_one_key(slices: Mapping[str, Sequence[Ledger]]) -> None:
     for head in heads[1:]:
         if head.recipe.parameters.get("held_out") != heads[0].recipe.parameters.get("held_out"):
             raise DataError(
-                f"{head.asset} ({head.snapshot}) is held out by {_words(head)}, and {heads[0].asset}"
-                f" ({heads[0].snapshot}) by {_words(heads[0])}: a key could be on both sides; make the mix again"
+                f"{head.asset} ({head.snapshot}) is held out by {_bitmap_header_words(head)}, and {heads[0].asset}"
+                f" ({heads[0].snapshot}) by {_bitmap_header_words(heads[0])}: a key could be on both sides; make the"
+                " mix again"
             )
 
 
@@ -174,6 +176,6 @@ def held_out_words(share: float, totals: Mapping[str, int]) -> str:
     return f"about {about:{',.0f' if about >= 1 else '.2g'}} of {rows:,} documents are held out{empty}"
 
 
-def _words(head: Ledger) -> str:
+def _bitmap_header_words(head: Ledger) -> str:
     found = head.recipe.parameters.get("held_out")
     return f"{found['key'][0]}, a share of {found['share']}" if found else "no key"

@@ -19,7 +19,7 @@ from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.mixture.held_out import HeldOut, held_out_of
+from gristmill.recipes.mixture.held_out import HeldOut, read_held_out
 from gristmill.recipes.selection import Selection
 from gristmill.stages.mixing.held_out import HeldOutFlags, held_rows
 from gristmill.stages.mixing.row_filter import RowFilter
@@ -43,23 +43,23 @@ def held_out_findings(store: Store, partition: Place, head: Ledger, shards: Sequ
     documents = place(upstream.asset, upstream.snapshot)
     try:
         with read_free_form(partition.ledger):
-            held_out = held_out_of(declared)
+            held_out = read_held_out(declared)
         keys = _Keys(store, documents, held_out)
         if keys.fingerprint != upstream.fingerprint:
             return
         for shard in shards:
-            yield from guard_proof(store, partition.ledger, _of_shard(store, partition, shard, keys))
+            yield from guard_proof(store, partition.ledger, _shard_flag_findings(store, partition, shard, keys))
     except DataError as error:
         yield Finding(partition.table, None, f"the rows held out cannot be compared: {error}")
 
 
-def _of_shard(store: Store, partition: Place, shard: Shard, keys: "_Keys") -> Iterator[Finding]:
+def _shard_flag_findings(store: Store, partition: Place, shard: Shard, keys: "_Keys") -> Iterator[Finding]:
     recorded = held_rows(shard)
     if recorded is None:
         yield Finding(partition.table, None, f"shard {shard.name}: it does not say which rows are held out")
         return
     file, path = shard_file(store, partition, shard), partition.shard(shard.name)
-    computed = keys.flags(shard.name, (row.pair for _, rows in file.rows(IdPair) for row in rows))
+    computed = keys.expected_flags(shard.name, (row.pair for _, rows in file.rows(IdPair) for row in rows))
     if len(computed) != len(recorded):
         yield Finding(path, None, f"{len(computed)} of its rows are in the version before, and it has {len(recorded)}")
         return
@@ -83,7 +83,7 @@ class _Keys:
         }
         self._filter = RowFilter(store, documents, selection, [])
 
-    def flags(self, name: str, kept: Iterator[Pair]) -> NDArray[np.bool_]:
+    def expected_flags(self, name: str, kept: Iterator[Pair]) -> NDArray[np.bool_]:
         """For each kept row of a shard, whether its key is held out. Kept rows are in the order of the documents."""
         flags = HeldOutFlags(self._held_out)
         if name not in self._shards:

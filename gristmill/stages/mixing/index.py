@@ -9,7 +9,7 @@ import msgspec
 from gristmill.drift.editions import why_too_small
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset, ledger_folder, mix_index, place
-from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import as_json, list_ledgers, read_head
@@ -23,7 +23,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.held_out import check_one_key
 from gristmill.stages.mixing.sound_mix import check_mix
-from gristmill.text.natural_order import natural
+from gristmill.text.natural_order import natural_sort_key
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -103,15 +103,17 @@ def closed_stream(asset: str, stream: str) -> str:
     kind = kind_of(asset)
     if kind is None or kind.closes is None:
         raise RecipeError(f"{asset}: no index has this address")
-    return kind.closes.at(**names_of(asset), stream=stream)
+    return kind.closes.at(**names_in_asset_address(asset), stream=stream)
 
 
-def inputs_of(index: Index) -> tuple[Upstream, ...]:
+def slices_as_inputs(index: Index) -> tuple[Upstream, ...]:
     """The slices of an index, as inputs of what is made from them."""
     return tuple(Upstream(closed_stream(index.asset, s.stream), s.snapshot, s.fingerprint) for s in index.slices)
 
 
-def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Head]]:
+def finished_slice_heads(
+    store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, Head]]:
     """The heads of the finished slices of each stream of an index, by snapshot.
 
     A slice is left out if it was made of another source or version than the stream reads now.
@@ -126,11 +128,11 @@ def slices_of(store: Store, asset: str, mix: Mix, known: Mapping[str, Sequence[s
     for stream in mix.streams:
         heads = finished_slices(store, closed_stream(asset, stream.key), known[stream.key])
         documents = documents_asset(stream.source, stream.version)
-        found[stream.key] = {key: head for key, head in heads.items() if is_made_of(store, head, documents)}
+        found[stream.key] = {key: head for key, head in heads.items() if is_made_from_documents(store, head, documents)}
     return found
 
 
-def is_made_of(store: Store, head: Head, documents: str) -> bool:
+def is_made_from_documents(store: Store, head: Head, documents: str) -> bool:
     """Whether a slice of a mix, of a token cache or of an export was made of some documents.
 
     A stream that keeps its name and takes another source has slices of both in its folder.
@@ -146,7 +148,7 @@ def is_made_of(store: Store, head: Head, documents: str) -> bool:
     for each in head.inputs:
         if kind_of(each.asset) is MIX:
             above = read_head(store, place(each.asset, each.snapshot))
-            return above is not None and is_made_of(store, above, documents)
+            return above is not None and is_made_from_documents(store, above, documents)
     return any(each.asset == documents for each in head.inputs)
 
 
@@ -179,7 +181,7 @@ def has_documents(store: Store, head: Head) -> bool:
     """
     for each in head.inputs:
         kind = kind_of(each.asset)
-        if kind is None or not kind.partitioned or not kind.ledger:
+        if kind is None or not kind.is_partitioned or not kind.ledger:
             continue
         above = read_head(store, place(each.asset, each.snapshot))
         if above is None or not has_documents(store, above):
@@ -208,7 +210,7 @@ def chosen_snapshots(
     if source.snapshots != "replace":
         return finished, ""
     held = ""
-    for key in sorted(finished, key=natural, reverse=True):
+    for key in sorted(finished, key=natural_sort_key, reverse=True):
         small = ledgers[key].fingerprint not in named and why_too_small(stream, ledgers, key, source)
         if not small:
             return [key], held
@@ -264,7 +266,7 @@ def closed_slices(
         slices += [Slice(stream, key, ledgers[key].fingerprint, ledgers[key].totals) for key in chosen]
         absent += [f"{stream}/{key}" for key in sorted(set(known[stream]) - set(ledgers))]
         older = {key for key, ledger in ledgers.items() if ledger.totals.get("shards")} - set(chosen)
-        left += [f"{stream}/{key}" for key in sorted(older) if natural(key) < natural(chosen[-1])]
+        left += [f"{stream}/{key}" for key in sorted(older) if natural_sort_key(key) < natural_sort_key(chosen[-1])]
         held += [small] if small else []
     fingerprint, totals = fingerprint_of_slices(asset, slices), totals_of_slices(slices)
     return Closed(Index(1, asset, fingerprint, tuple(slices), tuple(absent), tuple(left), totals), tuple(held))
@@ -299,10 +301,10 @@ def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapp
     """
     store.sweep()
     writer = IndexWriter(store, mix_index(mix.name))
-    index, _ = closed = mix_index_of(store, mix, sources, known)
+    index, _ = closed = current_mix_index(store, mix, sources, known)
     check_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     writer.put(index_path(index.asset), as_json(index))
-    writer.close(inputs_of(index))
+    writer.close(slices_as_inputs(index))
     closed.check()
     return index
 
@@ -313,7 +315,7 @@ def why_mix_open(
     """The reasons why the index of a mix would be written again; empty if the lake has it. The arguments are those of
     index_mix.
     """
-    return why_open(store, mix_index_of(store, mix, sources, known), {})
+    return why_open(store, current_mix_index(store, mix, sources, known), {})
 
 
 def why_open(
@@ -338,14 +340,16 @@ def why_open(
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
         return ("never made", *held)
     files = {**files, index_path(index.asset): as_json(index)}
-    why = tuple(why_unlike(store, index.asset, inputs_of(index), files, large))
+    why = tuple(why_unlike(store, index.asset, slices_as_inputs(index), files, large))
     if not why:
         closed.check()
     return (*why, *held)
 
 
-def mix_index_of(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Closed:
+def current_mix_index(
+    store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
+) -> Closed:
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
-    streams = slices_of(store, mix_index(mix.name), mix, known)
+    streams = finished_slice_heads(store, mix_index(mix.name), mix, known)
     check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})
     return closed_slices(store, mix_index(mix.name), streams, known, sources)

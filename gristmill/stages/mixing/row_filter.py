@@ -18,7 +18,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import check_same_ids, decode_rows
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, NOT_CHOSEN, SAMPLED_OUT
 from gristmill.recipes.edits.transform import Transform
@@ -133,19 +133,19 @@ class RowFilter:
         """
         file = shard_file(self._store, self._documents, shard)
         feeds = {
-            name: shard_file(self._store, attributes_beside(self._documents, name), beside).feed()
+            name: shard_file(self._store, attributes_beside(self._documents, name), beside).open_row_feed()
             for name, beside in sorted(sets.items())
         }
         ids = PairDigest()
         for block in file.blocks():
-            filtered = self.decide(block, feeds, file.path, ids.rows, counts, shard.name)
+            filtered = self.decide_block_rows(block, feeds, file.path, ids.rows, counts, shard.name)
             ids.update(filtered.pairs)
             yield filtered
         for feed in feeds.values():
             feed.finish(file.path)
         file.check_ids(ids)
 
-    def decide(
+    def decide_block_rows(
         self,
         block: bytes,
         feeds: Mapping[str, AttributeFeed],
@@ -171,12 +171,12 @@ class RowFilter:
         pairs = self._reader.pairs(rows, path, first)
         origin = _BlockOrigin(path, first)
         labels: dict[str, list[AttributeRow]] = {}
-        values = self._values(rows, pairs, feeds, origin, TextLengths(block, len(rows)), counts, labels)
-        decisions, reasons = self._decisions(values, pairs, origin)
+        values = self._column_values(rows, pairs, feeds, origin, TextLengths(block, len(rows)), counts, labels)
+        decisions, reasons = self._row_decisions(values, pairs, origin)
         filtered = FilteredBlock(first, block, pairs, values, decisions, reasons, labels)
         return filtered if self._editor is None else self._editor.edit(filtered, path, counts, shard)
 
-    def _values(
+    def _column_values(
         self,
         rows: Sequence[Any],
         pairs: Sequence[Pair],
@@ -207,7 +207,7 @@ class RowFilter:
         add_counts(counts, {name: rows for name, rows in null.items() if rows}, NULL)
         return values
 
-    def _decisions(
+    def _row_decisions(
         self, values: dict[str, Sequence[Any]], pairs: Sequence[Pair], origin: _BlockOrigin
     ) -> tuple[NDArray[np.int64], list[str]]:
         """Decisions and reasons: see FilteredBlock. Blocklists decide first, then rules, then the rate."""
@@ -219,7 +219,7 @@ class RowFilter:
                 decisions[listed & (decisions == 0)] = number
         if self._engine is not None:
             try:
-                by_rules = self._engine.decisions({name: values[name] for name in self._ruled}).astype(np.int64)
+                by_rules = self._engine.decide_rows({name: values[name] for name in self._ruled}).astype(np.int64)
             except (ValueRefused, RuleFailed, RulesStopped) as error:
                 raise failure_in(origin.path, origin.first, error) from error
             dropped = (decisions == 0) & (by_rules > 0)
@@ -227,7 +227,7 @@ class RowFilter:
             reasons += self._engine.reasons
         if self._rate < 1:
             undecided = np.flatnonzero(decisions == 0)
-            out = [i for i in undecided.tolist() if fraction(pairs[i], self._seed) >= self._rate]
+            out = [i for i in undecided.tolist() if draw_fraction(pairs[i], self._seed) >= self._rate]
             reasons.append(SAMPLED_OUT)
             decisions[out] = len(reasons)
         if self._chosen is not None:

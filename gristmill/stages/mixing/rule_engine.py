@@ -102,29 +102,29 @@ def typed_array(column: Column, values: Sequence[Any]) -> "pa.Array | pa.Chunked
             row 0 if each value is valid, but all together are too large for one array.
     """
     kind = "DOUBLE" if column.type == "score" else column.type
-    array = _array(kind, values)
+    array = _typed_arrow_array(kind, values)
     if array is not None:
         return array
     for row, value in enumerate(values):
-        if _array(kind, [value]) is None:
-            raise ValueRefused(row, column.name, f"{_shown(value)} is not a {kind}")
+        if _typed_arrow_array(kind, [value]) is None:
+            raise ValueRefused(row, column.name, f"{_shorten_value(value)} is not a {kind}")
     raise ValueRefused(0, column.name, f"the {len(values):,} values do not fit into one batch")
 
 
-def _shown(value: Any) -> str:
+def _shorten_value(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length():,} bits"
     return shorten(repr(value))
 
 
-def _array(kind: str, values: Sequence[Any]) -> Any:
+def _typed_arrow_array(kind: str, values: Sequence[Any]) -> Any:
     """The values as an Arrow array of the type `kind`; None if a value is not valid, without saying which."""
     import pyarrow as pa  # noqa: PLC0415 - takes 0.4 s to import
 
     if kind == "spans":
         return _list_array(values, _span_array)
     if kind == "VARCHAR[]":
-        return _list_array(values, lambda items: _array("VARCHAR", items))
+        return _list_array(values, lambda items: _typed_arrow_array("VARCHAR", items))
     if set(map(type, values)) - _PYTHON_TYPES[kind] - {type(None)}:
         return None
     arrow = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
@@ -132,10 +132,10 @@ def _array(kind: str, values: Sequence[Any]) -> Any:
         array = pa.array(values, type=arrow[kind])
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # too large, or a lone surrogate
         return None
-    return None if kind == "DOUBLE" and not _finite(array) else array
+    return None if kind == "DOUBLE" and not _is_all_finite(array) else array
 
 
-def _finite(array: Any) -> bool:
+def _is_all_finite(array: Any) -> bool:
     """Whether all numbers are finite; nulls are allowed. NumPy sees them as NaN, so they are counted separately."""
     import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
@@ -174,7 +174,7 @@ def _span_array(items: list[Any]) -> Any:
     if set(map(len, items)) - {len(_SPAN)}:
         return None
     columns = list(zip(*items, strict=True)) or [()] * len(_SPAN)
-    parts = [_array(kind, column) for kind, column in zip(_SPAN, columns, strict=True)]
+    parts = [_typed_arrow_array(kind, column) for kind, column in zip(_SPAN, columns, strict=True)]
     if any(part is None or part.null_count for part in parts):
         return None
     return pa.StructArray.from_arrays(parts, names=["start", "end", "score"])
@@ -221,10 +221,10 @@ class RuleEngine:
         """The names of the rules. A decision k > 0 means that `reasons[k - 1]` dropped the row."""
         drops = drop_conditions(include, exclude)
         cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(drops, 1))
-        self._query = _select(f"CASE {cases} ELSE 0 END" if cases else "0")
-        self._queries = [_select(drop) for drop in drops]
+        self._query = _decision_query(f"CASE {cases} ELSE 0 END" if cases else "0")
+        self._queries = [_decision_query(drop) for drop in drops]
 
-    def decisions(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
+    def decide_rows(self, rows: Mapping[str, Sequence[Any]]) -> "NDArray[np.int16]":
         """Applies the rules to a batch.
 
         Args:
@@ -248,9 +248,9 @@ class RuleEngine:
         if len(set(lengths.values())) > 1:
             raise DataError(f"a batch's columns are not equally long: {lengths}")
         arrays = [typed_array(column, rows[column.name]) for column in self._columns]
-        return self.decisions_of(pa.table(arrays, names=[column.name for column in self._columns]))
+        return self.decide_table_rows(pa.table(arrays, names=[column.name for column in self._columns]))
 
-    def decisions_of(self, table: "pa.Table") -> "NDArray[np.int16]":
+    def decide_table_rows(self, table: "pa.Table") -> "NDArray[np.int16]":
         """Applies the rules to a batch as an Arrow table, whose columns are those of typed_array().
 
         Returns and raises: see `decisions`.
@@ -260,9 +260,9 @@ class RuleEngine:
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
-        return np.concatenate([self._evaluate(piece, first) for first, piece in table_slices(table)])
+        return np.concatenate([self._evaluate_slice(piece, first) for first, piece in table_slices(table)])
 
-    def _evaluate(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
+    def _evaluate_slice(self, table: "pa.Table", first: int) -> "NDArray[np.int16]":
         """The decisions of a slice of the batch.
 
         DuckDB does not say which row failed. Upon an error, both halves are evaluated, and so on down to a single row.
@@ -276,20 +276,20 @@ class RuleEngine:
         if not table.num_rows:
             return np.empty(0, dtype=np.int16)
         try:
-            words, decisions = self._ask(self._query, table)
+            words, decisions = self._send_rule_query(self._query, table)
         except RuleStopped as stopped:
-            raise self._stopped(table, first, str(stopped)) from stopped
+            raise self._rule_limit_error(table, first, str(stopped)) from stopped
         if words:
             if table.num_rows == 1:
-                raise self._failure(table, first, words)
+                raise self._failing_rule_error(table, first, words)
             half = table.num_rows // 2
-            first_half = self._evaluate(table.slice(0, half), first)
-            return np.concatenate([first_half, self._evaluate(table.slice(half), first + half)])
+            first_half = self._evaluate_slice(table.slice(0, half), first)
+            return np.concatenate([first_half, self._evaluate_slice(table.slice(half), first + half)])
         if len(decisions) != 2 * table.num_rows:
             raise DataError(f"{table.num_rows:,} rows have {len(decisions):,} bytes of decisions, not two for each")
         return np.frombuffer(decisions, dtype=np.int16)
 
-    def _failure(self, table: "pa.Table", row: int, words_of_all: str) -> RuleFailed:
+    def _failing_rule_error(self, table: "pa.Table", row: int, words_of_all: str) -> RuleFailed:
         """The error that names the failing rule; it names all rules if they fail only together.
 
         Args:
@@ -299,24 +299,24 @@ class RuleEngine:
         """
         for rule, query in zip(self._rules, self._queries, strict=True):
             try:
-                words, _ = self._ask(query, table)
+                words, _ = self._send_rule_query(query, table)
             except RuleStopped as stopped:
                 words = f"it {stopped}"
             if words:
                 return RuleFailed(row, rule.name, words)
         return RuleFailed(row, ", ".join(self.reasons), words_of_all)
 
-    def _stopped(self, table: "pa.Table", first: int, reason_of_all: str) -> RulesStopped:
+    def _rule_limit_error(self, table: "pa.Table", first: int, reason_of_all: str) -> RulesStopped:
         """The error that names the rule that passes the limits; it names all rules if they pass them only together."""
         rows = first, first + table.num_rows - 1
         for rule, query in zip(self._rules, self._queries, strict=True):
             try:
-                self._ask(query, table)
+                self._send_rule_query(query, table)
             except RuleStopped as stopped:
                 return RulesStopped(rows, rule.name, str(stopped))
         return RulesStopped(rows, ", ".join(self.reasons), reason_of_all)
 
-    def _ask(self, query: str, table: "pa.Table") -> tuple[str, bytes]:
+    def _send_rule_query(self, query: str, table: "pa.Table") -> tuple[str, bytes]:
         return ask_about(query, table, self._limits)
 
 
@@ -342,5 +342,5 @@ def drop_conditions(include: Sequence[Rule], exclude: Sequence[Rule]) -> list[st
     return [*drops, *(f"(\n{rule.where}\n) IS TRUE" for rule in exclude)]
 
 
-def _select(decision: str) -> str:
+def _decision_query(decision: str) -> str:
     return f"SELECT ({decision})::SMALLINT AS decision FROM {TABLE}"  # noqa: S608 - rules are checked

@@ -48,7 +48,7 @@ class RuleVerdicts:
         """Which rule drops which row.
 
         Args:
-            table: the rows; see RuleEngine.decisions_of().
+            table: the rows; see RuleEngine.decide_table_rows().
 
         Returns:
             Shape (rules, rows); include rules come first. The first that drops a row is the reason that a build counts.
@@ -59,9 +59,9 @@ class RuleVerdicts:
         """
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
-        return np.concatenate([self._slice(piece, first) for first, piece in table_slices(table)], axis=1)
+        return np.concatenate([self._evaluate_slice(piece, first) for first, piece in table_slices(table)], axis=1)
 
-    def _slice(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
+    def _evaluate_slice(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
         """Upon an error, both halves are evaluated, down to a single row. `first`: number of the first row."""
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
@@ -69,35 +69,35 @@ class RuleVerdicts:
             return np.empty((len(self._drops), 0), np.bool_)
         found: list[NDArray[np.bool_]] = []
         for drops in self._masks:
-            query = _select([f"CASE WHEN {drop} THEN {1 << bit} ELSE 0 END" for bit, drop in enumerate(drops)])
-            masks = _asked(query, table)
+            query = _terms_query([f"CASE WHEN {drop} THEN {1 << bit} ELSE 0 END" for bit, drop in enumerate(drops)])
+            masks = _query_answers(query, table)
             if masks is None:
-                return self._halves(table, first)
+                return self._evaluate_halves(table, first)
             found.append(masks >> np.arange(len(drops))[:, None] & 1 != 0)
         return np.concatenate(found)
 
-    def _halves(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
+    def _evaluate_halves(self, table: "pa.Table", first: int) -> "NDArray[np.bool_]":
         import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
         if table.num_rows > 1:
             half = table.num_rows // 2
-            begin = self._slice(table.slice(0, half), first)
-            return np.concatenate([begin, self._slice(table.slice(half), first + half)], axis=1)
+            begin = self._evaluate_slice(table.slice(0, half), first)
+            return np.concatenate([begin, self._evaluate_slice(table.slice(half), first + half)], axis=1)
         try:
-            self._engine.decisions_of(table)
+            self._engine.decide_table_rows(table)
         except RuleFailed as error:  # what a build raises
             raise RuleFailed(first, error.rule, error.reason) from error
         except RulesStopped as error:
             raise RulesStopped((first, first), error.rule, error.reason) from error
-        alone = [_asked(_select([f"CASE WHEN {drop} THEN 1 ELSE 0 END"]), table) for drop in self._drops]
+        alone = [_query_answers(_terms_query([f"CASE WHEN {drop} THEN 1 ELSE 0 END"]), table) for drop in self._drops]
         return np.array([[verdict is None or bool(verdict[0])] for verdict in alone])
 
 
-def _select(terms: list[str]) -> str:
+def _terms_query(terms: list[str]) -> str:
     return f"SELECT ({' + '.join(terms)})::BIGINT AS decision FROM {TABLE}"  # noqa: S608 - rules are checked
 
 
-def _asked(query: str, table: "pa.Table") -> "NDArray[np.int64] | None":
+def _query_answers(query: str, table: "pa.Table") -> "NDArray[np.int64] | None":
     """The answers of a query, one for each row; None if it fails."""
     import numpy as np  # noqa: PLC0415 - comes with pyarrow
 

@@ -17,8 +17,8 @@ from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
-from gristmill.lake.rows.draw import fraction
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.draw import draw_fraction
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.selection import Selection
@@ -83,7 +83,7 @@ class _Draw:
     size: int
     _heap: list[tuple[float, str, int, SampledRow]] = field(default_factory=list)
 
-    def wants(self, number: float) -> bool:
+    def is_in_sample(self, number: float) -> bool:
         """Whether a row with this hash is among the smallest so far."""
         return len(self._heap) < self.size or number < -self._heap[0][0]
 
@@ -92,7 +92,7 @@ class _Draw:
         if len(self._heap) > self.size:
             heapq.heappop(self._heap)
 
-    def examples(self) -> list[SampledRow]:
+    def sampled_rows(self) -> list[SampledRow]:
         return [entry[3] for entry in sorted(self._heap, key=lambda entry: (-entry[0], entry[1], entry[2]))]
 
 
@@ -126,14 +126,16 @@ def draw_sample(
     draws: dict[str, _Draw] = {KEPT: _Draw(size)}
     dropped: dict[str, int] = {}
     rows = 0
-    for shard, block in _blocks(store, source, version, snapshot, selection, transforms):
+    for shard, block in _filtered_blocks(store, source, version, snapshot, selection, transforms):
         add_counts(dropped, block.dropped_counts())
         rows += int((block.decisions == 0).sum())
-        _add(shard, block, draws, size)
-    return Sample(rows, dict(sorted(dropped.items())), {reason: drawn.examples() for reason, drawn in draws.items()})
+        _offer_block_rows(shard, block, draws, size)
+    return Sample(
+        rows, dict(sorted(dropped.items())), {reason: drawn.sampled_rows() for reason, drawn in draws.items()}
+    )
 
 
-def _blocks(
+def _filtered_blocks(
     store: Store, source: str, version: str, snapshot: str, selection: Selection, transforms: Sequence[Transform]
 ) -> Iterator[tuple[Shard, FilteredBlock]]:
     documents = place(documents_asset(source, version), snapshot)
@@ -151,15 +153,15 @@ def _blocks(
             yield shard, block
 
 
-def _add(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int) -> None:
+def _offer_block_rows(shard: Shard, block: FilteredBlock, draws: dict[str, _Draw], size: int) -> None:
     """Offers each row of a block to the draw of its reason."""
     lines: list[bytes] = []
     for number, decision in enumerate(block.decisions.tolist()):
         reason = block.reasons[decision - 1] if decision else KEPT
         drawn = draws.setdefault(reason, _Draw(size))
-        hashed = fraction(block.pairs[number], SEED)
-        if size and drawn.wants(hashed):
-            lines = lines or rows_of(block.block)
+        hashed = draw_fraction(block.pairs[number], SEED)
+        if size and drawn.is_in_sample(hashed):
+            lines = lines or split_rows(block.block)
             values = {name: column[number] for name, column in block.values.items()}
             row = block.first + number
             edited = block.edits.get(number)

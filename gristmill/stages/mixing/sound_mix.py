@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError, NewerSchema
 from gristmill.lake.address import Place, mix_asset, mix_index, place
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.identity import HASH_BYTES, Pair, hashes_of, load_hashes, shared_by
+from gristmill.lake.identity import HASH_BYTES, Pair, load_hashes, shared_by, sorted_pair_hashes
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import read_head, read_table
@@ -40,7 +40,7 @@ def check_mix(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> None
         DataError: two streams share documents, a stream keeps no row, or a key holds out nothing or nearly everything.
         StoreError: a slice is being rebuilt.
     """
-    _check(store, mix, slices, _heads(store, mix, slices))
+    _check_shared_documents(store, mix, slices, _heads_by_stream(store, mix, slices))
 
 
 def check_closed_mix(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> None:
@@ -48,20 +48,22 @@ def check_closed_mix(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) 
 
     Args: and what it raises: as check_mix().
     """
-    heads = _heads(store, mix, slices)
-    index = _index_of(store, mix)
+    heads = _heads_by_stream(store, mix, slices)
+    index = _read_mix_index(store, mix)
     made_from = {head.upstream for of_stream in heads.values() for head in of_stream}
     if index is None or not made_from <= set(index.inputs):
-        _check(store, mix, slices, heads)
+        _check_shared_documents(store, mix, slices, heads)
 
 
-def _check(store: Store, mix: Mix, slices: Sequence[tuple[str, str]], heads: dict[str, list[Head]]) -> None:
+def _check_shared_documents(
+    store: Store, mix: Mix, slices: Sequence[tuple[str, str]], heads: dict[str, list[Head]]
+) -> None:
     check_disjoint(store, mix, slices)
     check_keeps_rows(mix.name, heads)
     check_divided(mix.name, mix.validation, sum_counts(head.totals for each in heads.values() for head in each))
 
 
-def _heads(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> dict[str, list[Head]]:
+def _heads_by_stream(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> dict[str, list[Head]]:
     """The heads of the slices of the mix, by stream; without those that the lake does not have."""
     heads: dict[str, list[Head]] = {stream.key: [] for stream in mix.streams}
     for stream, snapshot in slices:
@@ -71,7 +73,7 @@ def _heads(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) -> dict[st
     return heads
 
 
-def _index_of(store: Store, mix: Mix) -> IndexLedger | None:
+def _read_mix_index(store: Store, mix: Mix) -> IndexLedger | None:
     """The ledger of the mix's index; None if it is missing or damaged."""
     try:
         return read_index_ledger(store, ledger_of_asset(mix_index(mix.name)))
@@ -124,8 +126,8 @@ def check_disjoint(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) ->
             continue
         for snapshot in sorted(keys[one.key] & keys[other.key]):
             places = [place(mix_asset(mix.name, stream.key), snapshot) for stream in (one, other)]
-            for shard, shared in _shared(store, *places):
-                source, name = _first(store, places[0], shard, shared)
+            for shard, shared in _find_shared_documents(store, *places):
+                source, name = _first_shared_pair(store, places[0], shard, shared)
                 raise DataError(
                     f"mix {mix.name!r}: the streams {one.key!r} and {other.key!r} share {len(shared):,} documents of"
                     f" shard {shard.name} ({snapshot}), such as {name!r} of {source}; give them rules that exclude"
@@ -133,7 +135,7 @@ def check_disjoint(store: Store, mix: Mix, slices: Sequence[tuple[str, str]]) ->
                 )
 
 
-def _shared(store: Store, one: Place, other: Place) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
+def _find_shared_documents(store: Store, one: Place, other: Place) -> Iterator[tuple[Shard, NDArray[np.uint64]]]:
     """The shards of the first partition that share documents with the second, and the hashes of these documents."""
     there = {shard.name: shard for shard in read_table(store, other)}
     for shard in read_table(store, one):
@@ -149,11 +151,11 @@ def _shared(store: Store, one: Place, other: Place) -> Iterator[tuple[Shard, NDA
             yield shard, shared
 
 
-def _first(store: Store, partition: Place, shard: Shard, shared: NDArray[np.uint64]) -> Pair:
+def _first_shared_pair(store: Store, partition: Place, shard: Shard, shared: NDArray[np.uint64]) -> Pair:
     """The first row of a shard whose hash is among some."""
     wanted = set(map(tuple, shared.tolist()))
     for _, rows in shard_file(store, partition, shard).rows(IdPair):
         for row in rows:
-            if tuple(hashes_of([row.pair])[0].tolist()) in wanted:
+            if tuple(sorted_pair_hashes([row.pair])[0].tolist()) in wanted:
                 return row.pair
     raise DataError(f"{partition.index(shard.name)}: names documents that its shard does not have; make it again")

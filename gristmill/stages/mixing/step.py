@@ -11,12 +11,12 @@ from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
-from gristmill.lake.asset_kinds import checks_of
+from gristmill.lake.asset_kinds import blocking_checks_of_asset
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.edits.transform import codes_of
+from gristmill.recipes.edits.transform import code_of_transforms
 from gristmill.recipes.mix import Mix, selection_recipe
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
@@ -64,7 +64,7 @@ class MixingStep(OneAssetStep):
             "ids_stable": self._ids_stable,
             "blocklist_respected": self._blocklist_respected,
         }
-        return {name: every[name] for name in checks_of(asset)}
+        return {name: every[name] for name in blocking_checks_of_asset(asset)}
 
     def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         before = place(documents_asset(self.source, self.version), partition.snapshot)
@@ -74,7 +74,7 @@ class MixingStep(OneAssetStep):
         blocklists = [read_blocklist(store, name) for name in self.selection.blocklists]
         return blocklist_respected(store, partition, shards, blocklists)
 
-    def attributes(self, name: str) -> Place:
+    def attribute_set_place(self, name: str) -> Place:
         """The partition of an attribute set that the selection reads."""
         return place(attributes_asset(self.source, self.version, name), self.snapshot)
 
@@ -88,10 +88,10 @@ class MixingStep(OneAssetStep):
         upstream = [ledger.upstream]
         sets: dict[str, dict[str, Shard]] = {}
         for name in self.selection.sets:
-            head, rows = read_ledger(store, self.attributes(name))
+            head, rows = read_ledger(store, self.attribute_set_place(name))
             sets[name] = {row.name: row for row in rows}
             upstream.append(head.upstream)
-            check_aligned(shards, sets[name], self.attributes(name))
+            check_aligned(shards, sets[name], self.attribute_set_place(name))
         blocklists: dict[str, Blocklist] = {}
         for name in self.selection.blocklists:
             blocklists[name] = read_blocklist(store, name)
@@ -100,7 +100,7 @@ class MixingStep(OneAssetStep):
             )  # each shard's inputs name the entries that it holds
         bodies: dict[str, MixingItem] = {}
         blocked = hashes_by_name(blocklists.values())
-        documents, assets = self.documents, {name: self.attributes(name).asset for name in sets}
+        documents, assets = self.documents, {name: self.attribute_set_place(name).asset for name in sets}
         for shard in shards:
             inputs = [Input(documents.asset, shard.name, shard.content)]
             inputs += [Input(assets[n], shard.name, rows[shard.name].content) for n, rows in sets.items()]
@@ -111,7 +111,7 @@ class MixingStep(OneAssetStep):
         recipe = self.recipe
         if any(each.draft for each in transforms):  # its code may change, so what it made is made again
             recipe = msgspec.structs.replace(recipe, draft=True)
-        target = Target(self.made_place, recipe, tuple(upstream), wanted_shards(bodies), codes_of(transforms))
+        target = Target(self.made_place, recipe, tuple(upstream), wanted_shards(bodies), code_of_transforms(transforms))
         spec = partial(
             MixingSpec,
             documents=documents,

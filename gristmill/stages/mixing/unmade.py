@@ -5,12 +5,20 @@ from contextlib import suppress
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import Place, documents_asset, ledger_folder, place_of_ledger
-from gristmill.lake.asset_kinds import DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of, names_of, whole_asset_of
+from gristmill.lake.asset_kinds import (
+    DOCUMENTS,
+    EXPORT,
+    MIX,
+    TOKEN_CACHE,
+    kind_of,
+    names_in_asset_address,
+    whole_asset_of,
+)
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-from gristmill.stages.mixing.index import is_made_of
+from gristmill.stages.mixing.index import is_made_from_documents
 
 Releases = Mapping[str, Collection[str] | None]
 """The paths that releases name, as objects_by_release() gives them."""
@@ -35,23 +43,23 @@ def unmade(store: Store, packages: Sequence[str]) -> dict[Place, str]:
     except RecipeError:
         return {}
     there = list(list_ledgers(store))
-    gone = catalogue.unmade({each.asset for each in there})
+    gone = catalogue.assets_without_recipe({each.asset for each in there})
     former = dict(_former(store, catalogue, there))
     return {each: former.get(each, "") for each in there if each in former or each.asset in gone}
 
 
 def _former(store: Store, catalogue: Catalogue, there: Sequence[Place]) -> Iterator[tuple[Place, str]]:
     now = {(mix.name, stream.key): stream for mix, stream in catalogue.streams()}
-    known = {(names_of(each.asset)["source"], each.snapshot) for each in there if each.kind is DOCUMENTS}
+    known = {(names_in_asset_address(each.asset)["source"], each.snapshot) for each in there if each.kind is DOCUMENTS}
     for each in there:
-        names = names_of(each.asset) if each.kind in {MIX, TOKEN_CACHE, EXPORT} else {}
+        names = names_in_asset_address(each.asset) if each.kind in {MIX, TOKEN_CACHE, EXPORT} else {}
         stream = now.get((names.get("mix", ""), names.get("stream", "")))
         if stream is None or (stream.source, each.snapshot) in known:
             continue
         documents = documents_asset(stream.source, stream.version)
         with suppress(DataError):
             head = read_head(store, each)
-            if head is not None and not is_made_of(store, head, documents):
+            if head is not None and not is_made_from_documents(store, head, documents):
                 yield each, documents
 
 
@@ -82,7 +90,7 @@ def mends_by_recipe(unmade: Mapping[Place, str], releases: Releases) -> Iterator
     """
     recipes: dict[str, dict[Place, str]] = {}
     for each, documents in unmade.items():
-        recipes.setdefault(each.kind.made_by.format(**names_of(each.asset)), {})[each] = documents
+        recipes.setdefault(each.kind.made_by.format(**names_in_asset_address(each.asset)), {})[each] = documents
     return (mend_of_unmade(of_recipe, releases) for of_recipe in recipes.values())
 
 
@@ -101,7 +109,7 @@ def mend_of_ledger(store: Store, packages: Sequence[str], path: str) -> str:
         now = unmade(store, packages)
         return mend_of_unmade({here: now[here]}, objects_by_release(store)) if here in now else ""
     try:
-        gone = read_catalogue(tuple(packages), checked=False).unmade({whole_asset_of(path) or ""})
+        gone = read_catalogue(tuple(packages), checked=False).assets_without_recipe({whole_asset_of(path) or ""})
     except RecipeError:
         return ""
     return _mend_of_assets(sorted(gone), objects_by_release(store))
@@ -131,10 +139,10 @@ def _withdraw(folders: Sequence[str], releases: Releases) -> str:
 def _beside(asset: str) -> Iterator[str]:
     """The other folders that are of an asset alone: of its ledgers, and of refused rows."""
     kind = kind_of(asset)
-    if kind is not None and kind.partitioned:
+    if kind is not None and kind.is_partitioned:
         yield ledger_folder(asset)
         if kind.quarantine:
-            yield kind.quarantine.format(**names_of(asset), snapshot="").removesuffix("/")
+            yield kind.quarantine.format(**names_in_asset_address(asset), snapshot="").removesuffix("/")
 
 
 def _mend_of_former(former: Mapping[Place, str], releases: Releases) -> str:
@@ -142,7 +150,7 @@ def _mend_of_former(former: Mapping[Place, str], releases: Releases) -> str:
         return ""
     slices = ", ".join(f"{each.asset} ({each.snapshot})" for each in former)
     now = ", ".join(dict.fromkeys(former.values()))
-    files = " ".join(f"{_folder(each)} {each.stem}.{{json,run.json,shards.jsonl.gz,ids}}" for each in former)
+    files = " ".join(f"{_folder(each)} {each.ledger_stem}.{{json,run.json,shards.jsonl.gz,ids}}" for each in former)
     first = _withdraw([folder for each in former for folder in each.folders], releases)
     return f"no recipe makes {slices}: its stream reads {now} now, which has no such snapshot; {first}delete {files}"
 

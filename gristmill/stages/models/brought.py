@@ -36,7 +36,7 @@ def brought_files(store: Store, model: Model) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     for name, sha256 in model.brought.items():
-        where, data = _read(store, model, name)
+        where, data = _read_brought_file(store, model, name)
         found = hashlib.sha256(data).hexdigest()
         if found != sha256:
             raise RecipeError(
@@ -44,12 +44,12 @@ def brought_files(store: Store, model: Model) -> dict[str, bytes]:
                 " or, if it is the right one, write its sha256 into the recipe, under the next number if the lake"
                 " has the model already"
             )
-        _check(model, name, where, data)
+        _check_model_header(model, name, where, data)
         files[name] = data
     return files
 
 
-def _read(store: Store, model: Model, name: str) -> tuple[str, bytes]:
+def _read_brought_file(store: Store, model: Model, name: str) -> tuple[str, bytes]:
     """Where a file is, and its bytes."""
     place = model.file or ""
     if place.startswith(IN_LAKE):
@@ -67,7 +67,7 @@ def _read(store: Store, model: Model, name: str) -> tuple[str, bytes]:
     return where, store.read(path) if place.startswith(IN_LAKE) else local.read_bytes()
 
 
-def _check(model: Model, name: str, where: str, data: bytes) -> None:
+def _check_model_header(model: Model, name: str, where: str, data: bytes) -> None:
     """Checks the first bytes of a file; of a fastText model, all that its loader trusts.
 
     Raises:

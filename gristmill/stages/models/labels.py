@@ -19,7 +19,7 @@ from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.batches import TextRow
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import code_of_read
@@ -90,18 +90,18 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
         return old, False
     dropped: Counter[str] = Counter()
     listed: set[Pair] = set()
-    found = _rows_of_file(store, labelled, dropped) if labelled.file else _documents(store, labelled)
-    rows = _split(found, labelled, listed_pairs(store), dropped, listed)
+    found = _rows_of_file(store, labelled, dropped) if labelled.file else _drawn_documents(store, labelled)
+    rows = _split_labelled_texts(found, labelled, listed_pairs(store), dropped, listed)
     counts: Counter[tuple[str, str]] = Counter((row.split, row.label) for row in rows)
     _check_labels(labelled, {label for _, label in counts})
     several = len({(row.text, row.label) for row in rows}) - len({row.text for row in rows})
     facts: dict[str, Any] = {
         "rows": len(rows),
-        "labels": {split: _counts(counts, split) for split in (TRAIN, HELD_OUT)},
+        "labels": {split: _split_counts(counts, split) for split in (TRAIN, HELD_OUT)},
         "left out": dict(sorted(dropped.items())),
     }
     facts |= {CODE: code.digest} if code.digest else {}
-    facts |= {LISTED: sorted(map(_digest, listed))} if listed else {}
+    facts |= {LISTED: sorted(map(_short_pair_digest, listed))} if listed else {}
     facts |= {"rows with another label of the same text": several} if several else {}
     data = b"".join(_encode(row) + b"\n" for row in rows)
     ledger = write_folder(store, asset, labelled.recipe, inputs, {ROWS: data}, (ROWS,), facts, old=old)
@@ -119,10 +119,10 @@ def read_labels(store: Store, name: str) -> tuple[FolderLedger, list[LabelledTex
         DataError: the lake does not have it, or a file of it is damaged.
     """
     ledger = read_folder(store, LABELS.at(labels=name))
-    return ledger, _rows(store, ledger)
+    return ledger, _read_labelled_texts(store, ledger)
 
 
-def _rows(store: Store, ledger: FolderLedger) -> list[LabelledText]:
+def _read_labelled_texts(store: Store, ledger: FolderLedger) -> list[LabelledText]:
     lines = read_file(store, ledger, ROWS).splitlines()
     try:
         return [msgspec.json.decode(line, type=LabelledText) for line in lines]
@@ -151,22 +151,22 @@ def why_due(store: Store, labelled: LabelledSet, ledger: FolderLedger) -> str:
     if CODE in ledger.facts and code.has_changed({ledger.facts[CODE]: ""}):
         return f"the code of {code.module} changed since it was made"
     blocked = listed_pairs(store)
-    if blocked and any((row.source, row.id) in blocked for row in _rows(store, ledger)):
+    if blocked and any((row.source, row.id) in blocked for row in _read_labelled_texts(store, ledger)):
         return "it has a text of a document that a blocklist names"
     if _ON_LIST not in ledger.facts.get("left out", {}):
         return ""
     if LISTED not in ledger.facts:
         return "it left out documents that a blocklist named, and its ledger does not say which"
-    back = not set(map(_digest, blocked)).issuperset(ledger.facts[LISTED])
+    back = not set(map(_short_pair_digest, blocked)).issuperset(ledger.facts[LISTED])
     return "it left out a document that no blocklist names any more" if back else ""
 
 
-def _digest(pair: Pair) -> str:
+def _short_pair_digest(pair: Pair) -> str:
     """The short digest of a document that was left out: the ledger does not name it."""
     return digest_of(pair)[:16]
 
 
-def _counts(counts: Counter[tuple[str, str]], split: str) -> dict[str, int]:
+def _split_counts(counts: Counter[tuple[str, str]], split: str) -> dict[str, int]:
     return {label: number for (of, label), number in sorted(counts.items()) if of == split}
 
 
@@ -178,7 +178,7 @@ def _check_labels(labelled: LabelledSet, labels: set[str]) -> None:
         check_label(label, f"labelled set {labelled.name!r}")
 
 
-def _split(
+def _split_labelled_texts(
     found: Iterable[tuple[LabelledText, str]],
     labelled: LabelledSet,
     blocked: Collection[Pair],
@@ -205,7 +205,7 @@ def _split(
     for row, given in found:
         if given not in {"", TRAIN, HELD_OUT}:
             raise DataError(f"{what}: row {row.id!r} has the split {given!r}; give {TRAIN} or {HELD_OUT}")
-        drawn = HELD_OUT if fraction(("labels", row.text)) < labelled.held_out else TRAIN
+        drawn = HELD_OUT if draw_fraction(("labels", row.text)) < labelled.held_out else TRAIN
         split = HELD_OUT if given == HELD_OUT or (not given and drawn == HELD_OUT) else TRAIN
         if (row.source, row.id) in blocked:
             dropped[_ON_LIST] += 1
@@ -227,7 +227,7 @@ def _split(
     return kept
 
 
-def _places(draw: Draw) -> Iterator[Place]:
+def _drawn_partitions(draw: Draw) -> Iterator[Place]:
     """The partitions that documents are drawn from."""
     asset = documents_asset(draw.source, draw.version)
     yield from (place(asset, snapshot) for snapshot in sorted(draw.snapshots))
@@ -239,20 +239,20 @@ def drawn_inputs(store: Store, labelled: LabelledSet) -> Inputs:
     Raises:
         DataError: one is not in the lake.
     """
-    return inputs_of(store, (draw for _, drawn in sorted(labelled.drawn.items()) for draw in drawn))
+    return drawn_fingerprints(store, (draw for _, drawn in sorted(labelled.drawn.items()) for draw in drawn))
 
 
-def inputs_of(store: Store, draws: Iterable[Draw]) -> Inputs:
+def drawn_fingerprints(store: Store, draws: Iterable[Draw]) -> Inputs:
     """The fingerprints of the partitions that documents are drawn from.
 
     Raises:
         DataError: one is not in the lake.
     """
-    heads = [read_ledger(store, where)[0] for draw in draws for where in _places(draw)]
+    heads = [read_ledger(store, where)[0] for draw in draws for where in _drawn_partitions(draw)]
     return tuple(dict.fromkeys((head.asset, head.snapshot, head.fingerprint) for head in heads))
 
 
-def _documents(store: Store, labelled: LabelledSet) -> Iterator[tuple[LabelledText, str]]:
+def _drawn_documents(store: Store, labelled: LabelledSet) -> Iterator[tuple[LabelledText, str]]:
     """The drawn documents, in order of label, snapshot, shard and row."""
     for label, drawn in sorted(labelled.drawn.items()):
         for draw in drawn:
@@ -266,10 +266,10 @@ def drawn_documents(store: Store, draw: Draw) -> Iterator[TextRow]:
     Raises:
         DataError: a partition is not in the lake, or a file of it is damaged.
     """
-    for where in _places(draw):
+    for where in _drawn_partitions(draw):
         for shard in read_ledger(store, where)[1]:
             for _, documents in shard_file(store, where, shard).rows(TextRow):
-                yield from (row for row in documents if draw.share >= 1 or fraction(row.pair) < draw.share)
+                yield from (row for row in documents if draw.share >= 1 or draw_fraction(row.pair) < draw.share)
 
 
 def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) -> Iterator[tuple[LabelledText, str]]:

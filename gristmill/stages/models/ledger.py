@@ -56,11 +56,11 @@ class FolderLedger(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, digest=digest_of(fields))
 
 
-def address_of(recipe: LabelledSet | Model) -> str:
+def model_address(recipe: LabelledSet | Model) -> str:
     """The address of a labelled set or a model.
 
     >>> from gristmill.recipes.models.model import FastTextTraining
-    >>> address_of(Model(name="rude-1", training=FastTextTraining(labels="insults", positive="rude")))
+    >>> model_address(Model(name="rude-1", training=FastTextTraining(labels="insults", positive="rude")))
     'models/rude-1'
     """
     return MODEL.at(model=recipe.name) if isinstance(recipe, Model) else LABELS.at(labels=recipe.name)
@@ -166,7 +166,7 @@ def write_folder(
     ledger = FolderLedger(
         schema=1,
         asset=asset,
-        fingerprint=fingerprint_of(digests, opened, folder=folder),
+        fingerprint=folder_fingerprint(digests, opened, folder=folder),
         recipe=recipe,
         inputs=inputs,
         files=digests,
@@ -180,7 +180,7 @@ def write_folder(
     return ledger
 
 
-def fingerprint_of(files: Mapping[str, str], opened: Sequence[str], *, folder: bool) -> str:
+def folder_fingerprint(files: Mapping[str, str], opened: Sequence[str], *, folder: bool) -> str:
     """The fingerprint of a labelled set or a model; see FolderLedger.
 
     Args:

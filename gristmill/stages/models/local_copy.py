@@ -62,16 +62,16 @@ def local_files(store: Store, fingerprints: Mapping[str, str], copies: Path | No
             raise DataError(f"{ledger.asset}: was made anew since this run was planned; run it again")
         folder = copies / fingerprint
         for file in ledger.opened:
-            _fetch(store, ledger, file, folder / file)
+            _fetch_model_file(store, ledger, file, folder / file)
         found[name] = folder if ledger.folder else folder / ledger.opened[0]
-    _tidy(copies, list(fingerprints.values()))
+    _remove_unused_copies(copies, list(fingerprints.values()))
     return found
 
 
-def _fetch(store: Store, ledger: FolderLedger, file: str, path: Path) -> None:
+def _fetch_model_file(store: Store, ledger: FolderLedger, file: str, path: Path) -> None:
     """Fetches one file, unless its copy is there. A copy is hashed each time: others may write to the folder too."""
     try:
-        if path.is_file() and _sha256(path) == ledger.files[file]:
+        if path.is_file() and _hash_local_file(path) == ledger.files[file]:
             os.utime(path.parent)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,16 +94,16 @@ def _fetch(store: Store, ledger: FolderLedger, file: str, path: Path) -> None:
         ) from error
 
 
-def _sha256(path: Path) -> str:
+def _hash_local_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _tidy(copies: Path, used: Sequence[str]) -> None:
+def _remove_unused_copies(copies: Path, used: Sequence[str]) -> None:
     """Removes the copies that were not used for longest, until the others are at most KEPT bytes."""
     now = time.time()
     left = KEPT
-    for last_used, folder in sorted(_folders(copies), reverse=True):
+    for last_used, folder in sorted(_copies_by_last_use(copies), reverse=True):
         try:
             left -= sum(file.stat().st_size for file in folder.iterdir())
         except FileNotFoundError:  # another process tidies too
@@ -112,7 +112,7 @@ def _tidy(copies: Path, used: Sequence[str]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _folders(copies: Path) -> Iterator[tuple[float, Path]]:
+def _copies_by_last_use(copies: Path) -> Iterator[tuple[float, Path]]:
     """The time of the last use of each copy, and its folder. One that another process removes meanwhile is left out."""
     for each in copies.iterdir():
         with suppress(FileNotFoundError):

@@ -58,7 +58,7 @@ class Metrics(msgspec.Struct, frozen=True):
         return next(each for each in self.thresholds if each.at == 0.5)
 
 
-def auc(scores: npt.ArrayLike, is_positive: npt.ArrayLike) -> float:
+def area_under_roc(scores: npt.ArrayLike, is_positive: npt.ArrayLike) -> float:
     """The area under the curve of hits by false alarms: the probability that a positive has the higher score.
 
     Equal scores count half. Source: Hanley and McNeil 1982; the rank sum of Mann and Whitney.
@@ -96,22 +96,22 @@ def measure_classifier(
     confusion = np.zeros((len(names), len(names)), np.int64)
     for label, row in zip(labels, given, strict=True):
         confusion[number[label], number[max(row, key=lambda name: (row[name], name))]] += 1
-    by_words = auc(words, truth)
+    by_words = area_under_roc(words, truth)
     return Metrics(
         positive=positive,
         texts=len(truth),
         positives=int(truth.sum()),
-        auc=auc(scores, truth),
+        auc=area_under_roc(scores, truth),
         baseline=max(by_words, round(1 - by_words, DIGITS)),
         accuracy=round(float(np.trace(confusion)) / len(truth), DIGITS),
         commonest=round(float(confusion.sum(axis=1).max()) / len(truth), DIGITS),
         labels=names,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
-        thresholds=tuple(_threshold(step / 20, scores, truth) for step in range(21)),
+        thresholds=tuple(_threshold_metrics(step / 20, scores, truth) for step in range(21)),
     )
 
 
-def _threshold(at: float, scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> Threshold:
+def _threshold_metrics(at: float, scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> Threshold:
     flagged = scores >= at
     hits, count = int((flagged & truth).sum()), int(flagged.sum())
     precision = round(hits / count, DIGITS) if count else None

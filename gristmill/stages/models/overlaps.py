@@ -11,7 +11,7 @@ from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.models.overlaps import OverlapIndexing
-from gristmill.stages.models.labels import drawn_documents, inputs_of
+from gristmill.stages.models.labels import drawn_documents, drawn_fingerprints
 from gristmill.stages.models.ledger import FolderLedger, write_folder
 from gristmill.text.overlaps.index import OverlapIndex
 
@@ -50,7 +50,7 @@ def make_overlaps(
     Raises:
         DataError: documents are not in the lake, or there are none.
     """
-    inputs = inputs_of(store, indexing.draws)
+    inputs = drawn_fingerprints(store, indexing.draws)
     items: list[EvaluationItem] = []
 
     def numbered() -> Iterator[tuple[str, int, str]]:
@@ -71,7 +71,7 @@ def make_overlaps(
             "items": counts[name],
             "n-grams": len(index.ngrams[name].items),
             "lines": len(index.lines[name].items),
-            "items without an n-gram or a line": counts[name] - _found(index, name),
+            "items without an n-gram or a line": counts[name] - _findable_item_count(index, name),
         }
         for name in indexing.sets
     }
@@ -83,7 +83,7 @@ def make_overlaps(
     return ledger
 
 
-def _found(index: OverlapIndex, name: str) -> int:
+def _findable_item_count(index: OverlapIndex, name: str) -> int:
     """How many items a text can hit: those that are the first with an n-gram or a line."""
     return len({*index.ngrams[name].items.tolist(), *index.lines[name].items.tolist()})
 
@@ -91,6 +91,6 @@ def _found(index: OverlapIndex, name: str) -> int:
 def has_other_documents(store: Store, ledger: FolderLedger, indexing: OverlapIndexing) -> bool:
     """Whether the documents of the evaluation sets have changed since. Documents that are lost have not changed."""
     try:
-        return inputs_of(store, indexing.draws) != ledger.inputs
+        return drawn_fingerprints(store, indexing.draws) != ledger.inputs
     except DataError:
         return False

@@ -8,12 +8,18 @@ from gristmill.execution.mend import REMOVE_STRAY, how_to_remake
 from gristmill.execution.work import Say
 from gristmill.formats.fasttext.layout import check_fasttext
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import LABELS, kind_of, ledger_of_asset, names_of
+from gristmill.lake.asset_kinds import LABELS, kind_of, ledger_of_asset, names_in_asset_address
 from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.labels import read_labels
-from gristmill.stages.models.ledger import FolderLedger, find_folder, fingerprint_of, read_file, strays
+from gristmill.stages.models.ledger import (
+    FolderLedger,
+    find_folder,
+    folder_fingerprint,
+    read_file,
+    strays,
+)
 
 
 def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
@@ -35,9 +41,9 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
         return
     if as_json(ledger) != store.read(path):
         yield Finding(path, None, "it is not canonical JSON")
-    if ledger.fingerprint != fingerprint_of(ledger.files, ledger.opened, folder=ledger.folder):
+    if ledger.fingerprint != folder_fingerprint(ledger.files, ledger.opened, folder=ledger.folder):
         yield Finding(path, None, "its fingerprint does not follow from the sha256 that it gives of its files")
-    damaged = list(_damaged(store, ledger))
+    damaged = list(_damaged_file_findings(store, ledger))
     yield from damaged
     if is_being_written(store, asset):
         yield Finding(
@@ -45,13 +51,13 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
         )
     yield from (Finding(stray, None, "no ledger names this object", REMOVE_STRAY) for stray in strays(store, ledger))
     if not damaged:
-        yield from _content(store, ledger)
+        yield from _model_content_findings(store, ledger)
     for above, snapshot, fingerprint in ledger.inputs:
-        if _now(store, above, snapshot) not in {None, fingerprint}:
+        if _current_input_fingerprint(store, above, snapshot) not in {None, fingerprint}:
             say(f"{asset}: {above} {f'({snapshot}) ' if snapshot else ''}has changed since it was made")
 
 
-def _now(store: Store, asset: str, snapshot: str) -> str | None:
+def _current_input_fingerprint(store: Store, asset: str, snapshot: str) -> str | None:
     """The fingerprint of an input today; None if it is not there, or not valid, which its own audit reports."""
     try:
         found = find_folder(store, asset) if kind_of(asset) is LABELS else read_head(store, place(asset, snapshot))
@@ -60,7 +66,7 @@ def _now(store: Store, asset: str, snapshot: str) -> str | None:
     return found.fingerprint if found else None
 
 
-def _damaged(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
+def _damaged_file_findings(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
     for name in sorted(ledger.files):
         try:
             read_file(store, ledger, name)
@@ -68,12 +74,12 @@ def _damaged(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
             yield unreadable_finding(f"{ledger.asset}/{name}", error)
 
 
-def _content(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
+def _model_content_findings(store: Store, ledger: FolderLedger) -> Iterator[Finding]:
     """Findings on files that have their sha256, but are not what they should be."""
     path = f"{ledger.asset}/{ledger.opened[0]}"
     try:
         if kind_of(ledger.asset) is LABELS:
-            count = len(read_labels(store, names_of(ledger.asset)["labels"])[1])
+            count = len(read_labels(store, names_in_asset_address(ledger.asset)["labels"])[1])
             if count != ledger.facts.get("rows"):
                 yield Finding(path, None, difference_in_words("its rows are", count, ledger.facts.get("rows")))
         elif "fasttext" in ledger.recipe.parameters:

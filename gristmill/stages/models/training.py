@@ -18,7 +18,7 @@ from gristmill.extras import extra
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.whole_folder import is_whole
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.models.fasttext import PREFIX, line_of, load_classifier, probabilities
 from gristmill.recipes.models.labelled_set import LabelledSet
@@ -74,7 +74,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
         ledger = write_folder(store, asset, recipe, (), files, tuple(files), {}, old=old, folder=model.is_folder)
         say(f"{asset}: brought {', '.join(files)}")
         return ledger, True
-    return _trained(store, model, model.training, say, old), True
+    return _train_model_folder(store, model, model.training, say, old), True
 
 
 def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
@@ -99,17 +99,17 @@ def read_metrics(store: Store, ledger: FolderLedger) -> Metrics | None:
     return msgspec.json.decode(read_file(store, ledger, METRICS), type=Metrics)
 
 
-def _trained(
+def _train_model_folder(
     store: Store, model: Model, training: FastTextTraining, say: Say, old: FolderLedger | None
 ) -> FolderLedger:
     labels, rows = read_labels(store, training.labels)
     train = [row for row in rows if row.split == TRAIN]
     held = [row for row in rows if row.split == HELD_OUT]
-    _check(training, train, held)
+    _check_training_rows(training, train, held)
     say(f"training on {len(train):,} texts of {labels.asset}")
     with tempfile.TemporaryDirectory(prefix="gristmill-model-") as folder:
         path = Path(folder) / training.file
-        _fit(training, train, path)
+        _train_classifier_file(training, train, path)
         classifier = load_classifier(path, f"model {model.name!r}")
         given = probabilities(classifier, [row.text for row in held])
         data = path.read_bytes()
@@ -135,7 +135,9 @@ def _trained(
     return ledger
 
 
-def _check(training: FastTextTraining, train: Sequence[LabelledText], held: Sequence[LabelledText]) -> None:
+def _check_training_rows(
+    training: FastTextTraining, train: Sequence[LabelledText], held: Sequence[LabelledText]
+) -> None:
     """Checks that there is something to learn, and something to measure.
 
     Raises:
@@ -157,7 +159,7 @@ def _check(training: FastTextTraining, train: Sequence[LabelledText], held: Sequ
             )
 
 
-def _fit(training: FastTextTraining, rows: Sequence[LabelledText], path: Path) -> None:
+def _train_classifier_file(training: FastTextTraining, rows: Sequence[LabelledText], path: Path) -> None:
     """Trains a classifier, and writes its file.
 
     Raises:
@@ -167,7 +169,7 @@ def _fit(training: FastTextTraining, rows: Sequence[LabelledText], path: Path) -
         import fasttext  # noqa: PLC0415 - an extra
 
     lines = path.with_suffix(".txt")
-    mixed = sorted(rows, key=lambda row: (fraction(("training", row.text), training.seed), row.label, row.text))
+    mixed = sorted(rows, key=lambda row: (draw_fraction(("training", row.text), training.seed), row.label, row.text))
     with lines.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{PREFIX}{row.label} {line_of(row.text)}\n" for row in mixed)
     try:

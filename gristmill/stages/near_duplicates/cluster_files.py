@@ -19,7 +19,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, rank_of, shard_of
+from gristmill.stages.near_duplicates.nodes import Nodes, rank_of_nodes, shard_of_nodes
 
 MEMBER = np.dtype([
     ("node", "<u8"), ("row", "<u4"), ("first", "<u8"), ("kept", "<u8"), ("cluster", "<u8"), ("size", "<u4"),
@@ -45,7 +45,7 @@ def write_members(part: BinaryPart, rank: int, members: Records, shards: int) ->
         members: MEMBER records, one for each document, ascending (n).
         shards: number of shards of the snapshot.
     """
-    edges = np.searchsorted(shard_of(members["node"]), np.arange(shards + 1))
+    edges = np.searchsorted(shard_of_nodes(members["node"]), np.arange(shards + 1))
     index = np.zeros(shards, BLOCK)
     index["first"], index["count"] = edges[:-1], np.diff(edges)
     for number in range(shards):
@@ -59,7 +59,7 @@ def digest_of_records(records: Records) -> bytes:
     return xxhash.xxh3_128_hexdigest(records.tobytes()).encode()
 
 
-def records_of(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
+def decode_cluster_records(data: bytes, kind: np.dtype[np.void], where: str) -> Records:
     """The records in the bytes of a file (n).
 
     Raises:
@@ -84,9 +84,9 @@ def read_members(store: Store, part: Shard, table: str, rank: int, shards: int) 
         DataError: a file is lost or damaged, or the records are not those of the index.
     """
     where = f"{table}: file {rank}"
-    members = records_of(read_part_file(store, part, table, str(rank)), MEMBER, where)
-    blocks = records_of(read_part_file(store, part, table, f"{rank}.index"), BLOCK, f"{where}.index")
-    edges = np.searchsorted(shard_of(members["node"]), np.arange(shards + 1))
+    members = decode_cluster_records(read_part_file(store, part, table, str(rank)), MEMBER, where)
+    blocks = decode_cluster_records(read_part_file(store, part, table, f"{rank}.index"), BLOCK, f"{where}.index")
+    edges = np.searchsorted(shard_of_nodes(members["node"]), np.arange(shards + 1))
     digests = [digest_of_records(members[edges[at] : edges[at + 1]]) for at in range(shards)]
     if blocks["digest"].tolist() != digests or blocks["first"].tolist() != edges[:-1].tolist():
         raise DataError(f"{where}: its records are not those of {rank}.index; make the clusters of this round again")
@@ -120,7 +120,7 @@ def people_table(members: Records, pairs: Sequence[Pair], order: Order, tables: 
 
     by = np.lexsort((members["node"], members["first"]))
     members = members[by]
-    ranks, shards = rank_of(members["node"]), shard_of(members["node"])
+    ranks, shards = rank_of_nodes(members["node"]), shard_of_nodes(members["node"])
     entries = [order.entries[rank] for rank in ranks.tolist()]
     names = [table.names for table in tables]
     columns = {

@@ -11,12 +11,12 @@ from gristmill.stages.near_duplicates.cluster_files import (
     CLUSTER,
     MEMBER,
     Records,
+    decode_cluster_records,
     find_nodes,
     read_members,
-    records_of,
 )
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
-from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
+from gristmill.stages.near_duplicates.nodes import Nodes, rank_of_nodes
 
 
 class EarlierClusters:
@@ -45,7 +45,7 @@ class EarlierClusters:
         if len(self.members):
             members = np.concatenate([self.members, members])
             members = members[np.argsort(members["node"])]
-        self.members, self.clusters = members, _latest(clusters, self.clusters)
+        self.members, self.clusters = members, _first_cluster_records(clusters, self.clusters)
 
     def first_documents(self, nodes: Nodes) -> Nodes:
         """The first document of the cluster of each document; a document that is in none is the first of its own.
@@ -54,15 +54,15 @@ class EarlierClusters:
             nodes: documents of earlier rounds, or layers of this one (n).
         """
         firsts = nodes.copy()
-        ranks = rank_of(nodes)
+        ranks = rank_of_nodes(nodes)
         for rank in np.unique(ranks).tolist():
             (of_rank,) = np.nonzero(ranks == rank)
-            members = self._of_rank(rank)
+            members = self._members_of_snapshot(rank)
             at, known = find_nodes(members, nodes[of_rank])
             firsts[of_rank[known]] = members["first"][at[known]]
         return firsts
 
-    def _of_rank(self, rank: int) -> Records:
+    def _members_of_snapshot(self, rank: int) -> Records:
         """MEMBER records that have all those of a snapshot."""
         number = self._inputs.order.entries[rank].round
         if number == self._inputs.round:
@@ -72,9 +72,9 @@ class EarlierClusters:
         return read_members(self._store, table.rows[WHOLE], table.place.table, rank, shards)
 
     @property
-    def numbers(self) -> Nodes:
+    def cluster_numbers(self) -> Nodes:
         """The numbers of all clusters (n)."""
-        return np.concatenate([self._before["cluster"], self.clusters["cluster"]])
+        return np.concatenate([self._last_cluster_records["cluster"], self.clusters["cluster"]])
 
     def known_records(self, firsts: Nodes) -> tuple[Records, NDArray[np.bool_]]:
         """The CLUSTER record of each cluster as of the last layer that changed it, and whether it has one.
@@ -83,7 +83,11 @@ class EarlierClusters:
             firsts: first documents (n).
         """
         found = np.zeros(len(firsts), CLUSTER)
-        clusters = _latest(self.clusters, self._before) if len(self.clusters) else self._before
+        clusters = (
+            _first_cluster_records(self.clusters, self._last_cluster_records)
+            if len(self.clusters)
+            else self._last_cluster_records
+        )
         if not len(clusters):
             return found, np.zeros(len(firsts), np.bool_)
         at = np.searchsorted(clusters["first"], firsts)
@@ -93,20 +97,20 @@ class EarlierClusters:
         return found, known
 
     @cached_property
-    def _before(self) -> Records:
+    def _last_cluster_records(self) -> Records:
         """The last record of each cluster of earlier rounds, by ascending first document."""
         rounds = [
-            records_of(
+            decode_cluster_records(
                 read_part_file(self._store, table.rows[WHOLE], table.place.table, "clusters"),
                 CLUSTER,
                 f"{table.place.table}: file clusters",
             )
             for table in reversed(self._inputs.earlier)
         ]
-        return _latest(*rounds)
+        return _first_cluster_records(*rounds)
 
 
-def _latest(*newest_first: Records) -> Records:
+def _first_cluster_records(*newest_first: Records) -> Records:
     """The first CLUSTER record of each cluster, by ascending first document."""
     records = np.concatenate([np.zeros(0, CLUSTER), *newest_first])
     _, last = np.unique(records["first"], return_index=True)

@@ -21,8 +21,14 @@ from gristmill.stages.near_duplicates.cluster_files import Records, people_table
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, group_pairs
 from gristmill.stages.near_duplicates.inputs import ClusterInputs
-from gristmill.stages.near_duplicates.labelled import clusters_of, largest_of, members_of, pairs_of, sizes_by_power
-from gristmill.stages.near_duplicates.nodes import Nodes, rank_of
+from gristmill.stages.near_duplicates.labelled import (
+    document_pairs,
+    largest_clusters,
+    member_records,
+    new_cluster_records,
+    sizes_by_power,
+)
+from gristmill.stages.near_duplicates.nodes import Nodes, rank_of_nodes
 from gristmill.stages.near_duplicates.pairs.candidates import members_of_buckets
 from gristmill.stages.near_duplicates.pairs.exact_similarity import Exact
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
@@ -97,10 +103,10 @@ class Round:
     def write(self, part: BinaryPart) -> None:
         """Finds the clusters, and writes the files of the part."""
         inputs, counts = self._inputs, Counter[str]()
-        for layer in inputs.layers:
-            counts.update(self._compare(layer))
+        for layer in inputs.compared_rank_layers:
+            counts.update(self._cluster_layer(layer))
         members, clusters = self._earlier.members, self._earlier.clusters
-        ranks = rank_of(members["node"])
+        ranks = rank_of_nodes(members["node"])
         for rank in inputs.new_ranks:
             first, last = np.searchsorted(ranks, [rank, rank + 1])
             write_members(part, rank, members[first:last], len(inputs.fingerprints[rank].rows))
@@ -108,18 +114,18 @@ class Round:
         part.file("clusters.parquet").write(self._for_people(members, clusters))
         part.rows = len(members)
         part.counts = {**counts, "clusters": len(clusters), "duplicates": int(members["duplicate"].sum())}
-        largest = msgspec.to_builtins(largest_of(clusters))
+        largest = msgspec.to_builtins(largest_clusters(clusters))
         part.facts = {"sizes": sizes_by_power(clusters["size"].tolist()), "largest": largest}
 
-    def _compare(self, layer: Sequence[int]) -> dict[str, int]:
+    def _cluster_layer(self, layer: Sequence[int]) -> dict[str, int]:
         """Finds the clusters of snapshots that are compared together. Returns counts."""
-        inputs, similarity = self._inputs, self._similarity()
+        inputs, similarity = self._inputs, self._open_similarity()
         members_of_groups = partial(members_of_buckets, self._store, inputs, layer)
         pairs, counts = verify_pairs(members_of_groups, similarity, inputs.unit.least, inputs.unit.verification)
-        old = ~np.isin(rank_of(pairs.one), layer)
-        found = group_pairs(pairs.one, pairs.other, old, self._earlier, inputs.order, self._values())
-        clusters = clusters_of(found, self._printed, self._earlier.numbers)
-        members = members_of(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
+        old = ~np.isin(rank_of_nodes(pairs.one), layer)
+        found = group_pairs(pairs.one, pairs.other, old, self._earlier, inputs.order, self._keeper_values())
+        clusters = new_cluster_records(found, self._printed, self._earlier.cluster_numbers)
+        members = member_records(found.nodes, clusters[found.clusters], self._printed, pairs, similarity)
         self._earlier.add(members, clusters)
         return {**counts, "similar": len(pairs.one), "touched": found.touched}
 
@@ -134,10 +140,10 @@ class Round:
         kept["row"] = self._printed.rows(kept["node"])
         everything = np.concatenate([members, kept])
         everything.sort(order="node", kind="stable")
-        pairs = pairs_of(self._printed, everything["node"])
+        pairs = document_pairs(self._printed, everything["node"])
         return people_table(everything, pairs, self._inputs.order, self._inputs.fingerprints)
 
-    def _similarity(self) -> Similarity:
+    def _open_similarity(self) -> Similarity:
         inputs, unit = self._inputs, self._inputs.unit
         if unit.exact:
             return Exact(self._store, self._printed, inputs.fingerprints, inputs.documents, unit)
@@ -145,17 +151,17 @@ class Round:
         rows = SignatureRows(self._store, self._printed, inputs.fingerprints, values)
         return Estimated(rows, unit.bands, values, inputs.dedupe.memory * _MIB // _SHARE)
 
-    def _values(self) -> Values | None:
+    def _keeper_values(self) -> Values | None:
         """What decides which document of a cluster is kept; None: the first."""
         inputs = self._inputs
         if inputs.unit.keeper == "longest":
-            return self._lengths
+            return self._document_lengths
         if inputs.unit.keeper == "score":
             tables = {rank: inputs.fingerprints[rank] for rank in inputs.new_ranks}
-            return ScoreValues(self._store, self._printed, tables, inputs.scores, inputs.unit.score).scores_of
+            return ScoreValues(self._store, self._printed, tables, inputs.scores, inputs.unit.score).scores_of_documents
         return None
 
-    def _lengths(self, nodes: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    def _document_lengths(self, nodes: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         return self._printed.lengths(nodes).astype(np.float64)
 
 

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.components import connected_components
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
-from gristmill.stages.near_duplicates.nodes import Nodes, editions_of, in_order, rank_of, slots_of
+from gristmill.stages.near_duplicates.nodes import (
+    Nodes,
+    edition_source_numbers,
+    in_order,
+    rank_of_nodes,
+    source_slots_of_ranks,
+)
 
 Values = Callable[[Nodes], NDArray[np.float64]]
 """Gives each document a number, by which the greatest is kept."""
@@ -55,26 +61,28 @@ def group_pairs(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: Earli
         values: value of each document (n). The document with the greatest is kept; None: the first. Equal values: the
             first of these documents.
     """
-    slots, may = slots_of(order), _may_join(one, other, old, earlier, order)
+    slots, may = source_slots_of_ranks(order), _may_join(one, other, old, earlier, order)
     one, other, old = one[may], other[may], old[may]
     nodes = np.unique(np.concatenate([other, one[~old]]))
     joined = connected_components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
-    firsts, touched = _joins(joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes))
+    firsts, touched = _earlier_cluster_joins(
+        joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes)
+    )
     by = np.lexsort((nodes, in_order(nodes, slots), joined))
-    heads = by[_begins(joined[by])]  # the first document of each component
+    heads = by[_is_first_of_equals(joined[by])]  # the first document of each component
     is_new = firsts[joined[heads]] == _NONE
     firsts[joined[heads[is_new]]] = nodes[heads[is_new]]
     of_node = firsts[joined]
     kept = nodes[heads[is_new]]
     if values is not None:
-        kept = _greatest(nodes, joined, by, values)[is_new]
+        kept = _greatest_value_nodes(nodes, joined, by, values)[is_new]
     different, clusters, counts = np.unique(of_node, return_inverse=True, return_counts=True)
     known, is_known = earlier.known_records(different)
     return Grouped(
         nodes=nodes,
         clusters=clusters,
         firsts=different,
-        kept=_kept(different, nodes[heads[is_new]], kept, known["kept"], is_known),
+        kept=_choose_kept_documents(different, nodes[heads[is_new]], kept, known["kept"], is_known),
         sizes=counts + _sizes_before(different, nodes[heads[is_new]], known["size"], is_known),
         numbers=known["cluster"].astype(np.uint64),
         touched=touched,
@@ -84,7 +92,7 @@ def group_pairs(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: Earli
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def _begins(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_first_of_equals(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each of ordered values is the first of its equals."""
     begins = np.ones(len(values), np.bool_)
     begins[1:] = values[1:] != values[:-1]
@@ -95,22 +103,22 @@ def _may_join(
     one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order
 ) -> NDArray[np.bool_]:
     """Whether each pair counts: not if its cluster keeps another edition of a source of the component (n)."""
-    may, sources = np.ones(len(one), np.bool_), editions_of(order)
+    may, sources = np.ones(len(one), np.bool_), edition_source_numbers(order)
     nodes = np.unique(np.concatenate([other, one[~old]]))
-    own, count = sources[rank_of(nodes)], len(sources)
+    own, count = sources[rank_of_nodes(nodes)], len(sources)
     if (own < 0).all():
         return may
     heads, places = np.unique(one[old], return_inverse=True)
     firsts = earlier.first_documents(heads)
     known, is_known = earlier.known_records(firsts)
-    kept = sources[rank_of(np.where(is_known, known["kept"], firsts))][places]
+    kept = sources[rank_of_nodes(np.where(is_known, known["kept"], firsts))][places]
     joined = connected_components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
     within = (joined * count + own)[own >= 0]
     may[old] = (kept < 0) | ~np.isin(joined[np.searchsorted(nodes, other[old])] * count + kept, within)
     return may
 
 
-def _joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, slots: Sequence[int],
+def _earlier_cluster_joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, slots: Sequence[int],
            count: int) -> tuple[Nodes, int]:  # fmt: skip
     """For each component the first document of the earlier cluster that it joins, or _NONE; and how many it does not.
 
@@ -128,13 +136,13 @@ def _joins(joined: NDArray[np.int64], heads: Nodes, earlier: EarlierClusters, sl
     found = earlier.first_documents(different)[places]
     by = np.lexsort((found, in_order(found, slots), joined))
     joined, found = joined[by], found[by]
-    begins = _begins(joined)
+    begins = _is_first_of_equals(joined)
     firsts[joined[begins]] = found[begins]
     others = (found[1:] != found[:-1]) & ~begins[1:]
     return firsts, int(others.sum())
 
 
-def _greatest(nodes: Nodes, joined: NDArray[np.int64], by: NDArray[np.int64], values: Values) -> Nodes:
+def _greatest_value_nodes(nodes: Nodes, joined: NDArray[np.int64], by: NDArray[np.int64], values: Values) -> Nodes:
     """The document with the greatest value of each component, in the order of components.
 
     Args:
@@ -145,10 +153,10 @@ def _greatest(nodes: Nodes, joined: NDArray[np.int64], by: NDArray[np.int64], va
     """
     found = values(nodes)[by]
     best = by[np.lexsort((np.arange(len(by)), -found, joined[by]))]
-    return nodes[best[_begins(joined[best])]]
+    return nodes[best[_is_first_of_equals(joined[best])]]
 
 
-def _kept(firsts: Nodes, new: Nodes, kept: Nodes, known: Nodes, is_known: NDArray[np.bool_]) -> Nodes:
+def _choose_kept_documents(firsts: Nodes, new: Nodes, kept: Nodes, known: Nodes, is_known: NDArray[np.bool_]) -> Nodes:
     """What each cluster keeps: as an earlier round decided, an earlier document that was in no cluster, or as given."""
     found = np.where(is_known, known, firsts)
     found[np.searchsorted(firsts, new)] = kept

@@ -15,7 +15,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.fingerprints.binary_part import check_recipes
-from gristmill.stages.fingerprints.compared import families_of
+from gristmill.stages.fingerprints.compared import compared_families
 from gristmill.stages.fingerprints.order import Order, round_key
 
 EDITIONS = 1
@@ -58,7 +58,7 @@ class Table:
         if found is None:
             return cls(of, None, {})
         ledger, rows = found
-        if of.kind.top == CLUSTERS.top:  # of others, whatever made the rows, they count
+        if of.kind.top_folder == CLUSTERS.top_folder:  # of others, whatever made the rows, they count
             check_recipes(ledger, rows, of.table)
         return cls(of, ledger.upstream, {row.name: row for row in sorted(rows, key=lambda row: row.name)})
 
@@ -124,9 +124,9 @@ class ClusterInputs:
             DataError: a table is missing, the clusters of an earlier round are of other fingerprints, or the scores of
                 other documents.
         """
-        unit, name = minhash_of(dedupe), dedupe.name
+        unit, name = minhash_unit(dedupe), dedupe.name
         ranked = [entry for entry in order.entries if entry.round <= number]
-        new = order.of_round(number)
+        new = order.ranks_of_round(number)
         prints = [Table.read(store, entry.fingerprints(name), may_lack=True) for entry in ranked]
         runs = [
             Table.read(store, place(HASH_RUNS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
@@ -143,7 +143,7 @@ class ClusterInputs:
             for entry in (ranked if unit.exact else ())
         ]
         scores = {
-            rank: Table.read(store, _scores(dedupe, ranked[rank].source, ranked[rank].snapshot, label_set))
+            rank: Table.read(store, _score_set_place(dedupe, ranked[rank].source, ranked[rank].snapshot, label_set))
             for rank in (new if unit.keeper == "score" else ())
         }
         verdicts = Table.read(store, place(VERDICTS.at(dedupe=name), round_key(number)))
@@ -161,7 +161,7 @@ class ClusterInputs:
         known = [table.as_input for table in self.fingerprints]
         for number, table in enumerate(self.earlier, start=1):
             made_from = {(i.asset, i.shard): i.content for row in table.rows.values() for i in row.inputs}
-            for rank in self.order.of_round(number):
+            for rank in self.order.ranks_of_round(number):
                 now = known[rank]
                 if made_from.get((now.asset, now.shard)) != now.content:
                     raise DataError(
@@ -188,38 +188,38 @@ class ClusterInputs:
     @property
     def new_ranks(self) -> list[int]:
         """The ranks of this round."""
-        return self.order.of_round(self.round)
+        return self.order.ranks_of_round(self.round)
 
     @property
-    def layers(self) -> list[list[int]]:
+    def compared_rank_layers(self) -> list[list[int]]:
         """The ranks of this round that are compared together, one list after another.
 
         The first has all but older editions; each of these is compared by itself, as if it were a later round.
         """
         runs = enumerate(self.runs)
         empty = {rank for rank, table in runs if not any(row.rows for row in table.rows.values())}
-        families = families_of(self.order, self.round, self.dedupe.scope, empty)
+        families = compared_families(self.order, self.round, self.dedupe.scope, empty)
         older = {member.rank for family in families for member in family if not member.keeps}
         first = [rank for rank in self.new_ranks if rank not in older]
         return [each for each in (first, *([rank] for rank in self.new_ranks if rank in older)) if each]
 
     @property
-    def _editions(self) -> Iterator[Input]:
+    def _edition_layer_input(self) -> Iterator[Input]:
         """An input that stands for the layers, where editions of a source could meet: through another source."""
         known = [entry for entry in self.order.entries if entry.round <= self.round]
         several = {entry.source for entry in known if entry.edition and entry.round == self.round}
         times = Counter(entry.source for entry in known)
         if self.dedupe.scope == "group" and len(times) > 1 and any(times[source] > 1 for source in several):
-            layers = digest_of([EDITIONS, self.layers])
+            layers = digest_of([EDITIONS, self.compared_rank_layers])
             yield Input(RESOLUTION.at(dedupe=self.dedupe.name), "editions", layers)
 
     @property
     def unit(self) -> MinHashUnits:
         """The options of the signatures."""
-        return minhash_of(self.dedupe)
+        return minhash_unit(self.dedupe)
 
     @property
-    def _tables(self) -> Iterator[Table]:
+    def _input_tables(self) -> Iterator[Table]:
         yield from self.fingerprints
         yield from self.runs
         yield self.verdicts
@@ -230,12 +230,12 @@ class ClusterInputs:
     @property
     def as_inputs(self) -> tuple[Input, ...]:
         """All that the part is made from: the tables, and what is compared together."""
-        return (*(table.as_input for table in self._tables), *self._editions)
+        return (*(table.as_input for table in self._input_tables), *self._edition_layer_input)
 
     @property
-    def upstream(self) -> tuple[Upstream, ...]:
+    def upstream_partitions(self) -> tuple[Upstream, ...]:
         """The partitions."""
-        return tuple(table.upstream for table in self._tables if table.upstream)
+        return tuple(table.upstream for table in self._input_tables if table.upstream)
 
     @property
     def weight(self) -> int:
@@ -254,7 +254,7 @@ class ClusterInputs:
                 raise StoreError(f"{each.asset} ({each.shard}): was made anew while it was being read; try again")
 
 
-def minhash_of(dedupe: Dedupe) -> MinHashUnits:
+def minhash_unit(dedupe: Dedupe) -> MinHashUnits:
     """The unit of a recipe for near duplicates.
 
     Raises:
@@ -265,5 +265,5 @@ def minhash_of(dedupe: Dedupe) -> MinHashUnits:
     return dedupe.unit
 
 
-def _scores(dedupe: Dedupe, source: str, snapshot: str, label_set: str) -> Place:
+def _score_set_place(dedupe: Dedupe, source: str, snapshot: str, label_set: str) -> Place:
     return place(attributes_asset(source, dedupe.versions[source], label_set), snapshot)

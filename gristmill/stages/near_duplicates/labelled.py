@@ -10,7 +10,7 @@ from gristmill.lake.identity import Pair, canonical_bytes
 from gristmill.stages.fingerprints.repeated_unit import LARGEST, RepeatedUnit, most_repeated
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, MEMBER, Records
 from gristmill.stages.near_duplicates.grouping import Grouped
-from gristmill.stages.near_duplicates.nodes import Nodes, document_of, rank_of, shard_of
+from gristmill.stages.near_duplicates.nodes import Nodes, document_of_nodes, rank_of_nodes, shard_of_nodes
 from gristmill.stages.near_duplicates.pairs.similarity import Similarity
 from gristmill.stages.near_duplicates.pairs.verified import SimilarPairs
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
@@ -49,7 +49,7 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
         numbers[again] = (numbers[again] + np.uint64(1)) % np.uint64(1 << _BITS)
 
 
-def clusters_of(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Records:
+def new_cluster_records(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Records:
     """The CLUSTER records of a layer (n). The ids of the first documents of new clusters are read.
 
     Args:
@@ -62,18 +62,18 @@ def clusters_of(grouped: Grouped, printed: PrintedDocuments, taken: Nodes) -> Re
     records["size"], records["cluster"] = grouped.sizes, grouped.numbers
     (new,) = np.nonzero(grouped.numbers == 0)
     firsts = grouped.firsts[new]
-    wished = np.array([cluster_number(pair) for pair in pairs_of(printed, firsts)], np.uint64)
+    wished = np.array([cluster_number(pair) for pair in document_pairs(printed, firsts)], np.uint64)
     records["cluster"][new] = free_numbers(wished, taken)
     return records
 
 
-def pairs_of(printed: PrintedDocuments, nodes: Nodes) -> list[Pair]:
+def document_pairs(printed: PrintedDocuments, nodes: Nodes) -> list[Pair]:
     """The (source, id) of documents, ascending."""
     rows = printed.rows(nodes)
     return printed.pairs(nodes, rows)
 
 
-def members_of(
+def member_records(
     nodes: Nodes, clusters: Records, printed: PrintedDocuments, known: SimilarPairs, similarity: Similarity
 ) -> Records:
     """The MEMBER records of documents.
@@ -93,11 +93,13 @@ def members_of(
     apart = records["kept"] != nodes
     records["duplicate"] = apart
     records["similarity"] = 1
-    records["similarity"][apart] = _similarities(records["kept"][apart], nodes[apart], known, similarity)
+    records["similarity"][apart] = _kept_document_similarities(records["kept"][apart], nodes[apart], known, similarity)
     return records
 
 
-def _similarities(kept: Nodes, nodes: Nodes, known: SimilarPairs, similarity: Similarity) -> NDArray[np.float32]:
+def _kept_document_similarities(
+    kept: Nodes, nodes: Nodes, known: SimilarPairs, similarity: Similarity
+) -> NDArray[np.float32]:
     found, is_known = known.find(kept, nodes)
     (rest,) = np.nonzero(~is_known)
     found[rest] = similarity.similarities(kept[rest], nodes[rest])
@@ -117,7 +119,7 @@ def sizes_by_power(sizes: Sequence[int]) -> dict[str, int]:
     return {str(top): found[top] for top in sorted(found)}
 
 
-def largest_of(clusters: Records) -> list[RepeatedUnit]:
+def largest_clusters(clusters: Records) -> list[RepeatedUnit]:
     """The largest clusters, with the document that each keeps; of equal ones the lower number first.
 
     Args:
@@ -125,8 +127,8 @@ def largest_of(clusters: Records) -> list[RepeatedUnit]:
     """
     some = clusters[np.lexsort((clusters["cluster"], -clusters["size"].astype(np.int64)))][:LARGEST]
     kept = some["kept"]
-    positions = (shard_of(kept) << 32) + document_of(kept)
-    columns = (some["cluster"], some["size"], rank_of(kept), positions)
+    positions = (shard_of_nodes(kept) << 32) + document_of_nodes(kept)
+    columns = (some["cluster"], some["size"], rank_of_nodes(kept), positions)
     return most_repeated(
         [
             RepeatedUnit(f"{number:013x}", size, 0, rank, position)

@@ -19,7 +19,7 @@ _DOCUMENT, _SHARD, _RANK = 28, 20, 16  # bits
 _ORDINAL = 32  # low bits of a position; the high ones are the number of the shard
 
 
-def nodes_of(
+def nodes_of_hashes(
     ranks: NDArray[np.int64] | int, positions: Nodes, bands: int, where: str
 ) -> tuple[Nodes, NDArray[np.uint16]]:
     """The documents of hashes, and the number of the band of each hash.
@@ -33,8 +33,8 @@ def nodes_of(
     Raises:
         DataError: a number is greater than its bits allow.
 
-    >>> nodes, bands = nodes_of(np.array([1]), np.array([2 << 32 | 31], np.uint64), 14, "here")
-    >>> rank_of(nodes).tolist(), shard_of(nodes).tolist(), document_of(nodes).tolist(), bands.tolist()
+    >>> nodes, bands = nodes_of_hashes(np.array([1]), np.array([2 << 32 | 31], np.uint64), 14, "here")
+    >>> rank_of_nodes(nodes).tolist(), shard_of_nodes(nodes).tolist(), document_of_nodes(nodes).tolist(), bands.tolist()
     ([1], [2], [2], [3])
     """
     shards = positions >> np.uint64(_ORDINAL)
@@ -52,22 +52,22 @@ def node_at(ranks: Numbers | int, shards: Numbers | int, documents: Numbers) -> 
     return nodes
 
 
-def rank_of(nodes: Nodes) -> NDArray[np.int64]:
+def rank_of_nodes(nodes: Nodes) -> NDArray[np.int64]:
     """The rank of each document's snapshot."""
     return (nodes >> np.uint64(_SHARD + _DOCUMENT)).astype(np.int64)
 
 
-def shard_of(nodes: Nodes) -> NDArray[np.int64]:
+def shard_of_nodes(nodes: Nodes) -> NDArray[np.int64]:
     """The number of each document's shard, among the shards of its snapshot by name."""
     return (nodes >> np.uint64(_DOCUMENT)).astype(np.int64) & ((1 << _SHARD) - 1)
 
 
-def part_of(nodes: Nodes) -> NDArray[np.int64]:
+def part_of_nodes(nodes: Nodes) -> NDArray[np.int64]:
     """The rank and shard of each document in one number, shape (n,)."""
     return (nodes >> np.uint64(_DOCUMENT)).astype(np.int64)
 
 
-def document_of(nodes: Nodes) -> NDArray[np.int64]:
+def document_of_nodes(nodes: Nodes) -> NDArray[np.int64]:
     """The number of each document among those of its shard that have words."""
     return (nodes & np.uint64((1 << _DOCUMENT) - 1)).astype(np.int64)
 
@@ -78,13 +78,13 @@ def in_order(nodes: Nodes, slots: Sequence[int]) -> Nodes:
 
     Args:
         nodes: documents (n).
-        slots: rank whose place each rank takes; see `slots_of`.
+        slots: rank whose place each rank takes; see `source_slots_of_ranks`.
     """
-    moved = np.asarray(slots, np.uint64)[rank_of(nodes)] << np.uint64(_SHARD + _DOCUMENT)
+    moved = np.asarray(slots, np.uint64)[rank_of_nodes(nodes)] << np.uint64(_SHARD + _DOCUMENT)
     return moved | nodes & np.uint64((1 << _SHARD + _DOCUMENT) - 1)
 
 
-def slots_of(order: Order) -> list[int]:
+def source_slots_of_ranks(order: Order) -> list[int]:
     """The ranks whose places in the order the ranks take, one for each: that of the first edition of its source, or its
     own.
     """
@@ -94,9 +94,9 @@ def slots_of(order: Order) -> list[int]:
     ]
 
 
-def editions_of(order: Order) -> NDArray[np.int64]:
+def edition_source_numbers(order: Order) -> NDArray[np.int64]:
     """The number of the source of each rank, if its snapshots are editions; else -1. One per rank."""
-    firsts = zip(slots_of(order), order.entries, strict=True)
+    firsts = zip(source_slots_of_ranks(order), order.entries, strict=True)
     return np.array([slot if entry.edition else -1 for slot, entry in firsts], np.int64)
 
 

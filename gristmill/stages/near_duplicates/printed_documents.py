@@ -18,12 +18,12 @@ from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import (
     Nodes,
-    document_of,
+    document_of_nodes,
     equal_stretches,
     node_at,
-    part_of,
-    rank_of,
-    shard_of,
+    part_of_nodes,
+    rank_of_nodes,
+    shard_of_nodes,
 )
 
 _MOST = 1 << 34  # bytes that the ids of one shard may unpack to
@@ -49,20 +49,23 @@ class PrintedDocuments:
         Raises:
             DataError: a part has not so many documents.
         """
-        rows = document_of(nodes)
-        for first, last, row, table in self._parts(nodes):
-            where, record = f"{table.place.table}: part {row.name}", BinaryPartRecord.of_row(row, table.place.table)
+        rows = document_of_nodes(nodes)
+        for first, last, row, table in self._nodes_by_shard(nodes):
+            where, record = (
+                f"{table.place.table}: part {row.name}",
+                BinaryPartRecord.decode_from_row(row, table.place.table),
+            )
             spans = record.count("spans")
             if spans is None or int(rows[last - 1]) >= spans:
                 raise DataError(
                     f"{where}: has no document {int(rows[last - 1]):,} with words; make this partition again"
                 )
             if spans != row.rows:  # some documents have no words
-                (some,) = np.nonzero(self._spans(row, table).counts)
+                (some,) = np.nonzero(self._read_shard_spans(row, table).counts)
                 rows[first:last] = some[rows[first:last]]
         return rows
 
-    def nodes(self, rank: int, shard: str, rows: Sequence[int]) -> tuple[NDArray[np.int64], Nodes]:
+    def nodes_of_rows(self, rank: int, shard: str, rows: Sequence[int]) -> tuple[NDArray[np.int64], Nodes]:
         """The rows, of those given, that have words, ascending (n), and their documents (n).
 
         Args:
@@ -71,7 +74,7 @@ class PrintedDocuments:
             rows: numbers of rows of the shard.
         """
         table = self._tables[rank]
-        (some,) = np.nonzero(self._spans(table.rows[shard], table).counts)
+        (some,) = np.nonzero(self._read_shard_spans(table.rows[shard], table).counts)
         found = np.intersect1d(some, rows)
         return found, node_at(rank, table.names.index(shard), np.searchsorted(some, found))
 
@@ -82,11 +85,11 @@ class PrintedDocuments:
             nodes: documents, ascending (n).
         """
         lengths = self.rows(nodes)
-        for first, last, row, table in self._parts(nodes):
-            lengths[first:last] = self._spans(row, table).lengths[lengths[first:last]]
+        for first, last, row, table in self._nodes_by_shard(nodes):
+            lengths[first:last] = self._read_shard_spans(row, table).lengths[lengths[first:last]]
         return lengths
 
-    def _spans(self, row: Shard, table: Table) -> SpanTable:
+    def _read_shard_spans(self, row: Shard, table: Table) -> SpanTable:
         data = read_part_file(self._store, row, table.place.table, "spans")
         return SpanTable.decode(data, f"{table.place.table}: part {row.name}")
 
@@ -101,7 +104,7 @@ class PrintedDocuments:
             DataError: a part has no such row.
         """
         pairs: list[Pair] = []
-        for first, last, row, table in self._parts(nodes):
+        for first, last, row, table in self._nodes_by_shard(nodes):
             where = f"{table.place.table}: part {row.name}"
             data = read_part_file(self._store, row, table.place.table, "ids.gz")
             plain = unpacked_whole(data, f"{row.name}/ids.gz", _MOST) if data else b""
@@ -116,7 +119,7 @@ class PrintedDocuments:
                 raise DataError(f"{where}: its ids are not those of its rows; make this partition again") from error
         return pairs
 
-    def _parts(self, nodes: Nodes) -> Iterator[tuple[int, int, Shard, Table]]:
-        for first, last in equal_stretches(part_of(nodes)):
-            table = self._tables[int(rank_of(nodes[first : first + 1])[0])]
-            yield first, last, table.row(int(shard_of(nodes[first : first + 1])[0])), table
+    def _nodes_by_shard(self, nodes: Nodes) -> Iterator[tuple[int, int, Shard, Table]]:
+        for first, last in equal_stretches(part_of_nodes(nodes)):
+            table = self._tables[int(rank_of_nodes(nodes[first : first + 1])[0])]
+            yield first, last, table.row(int(shard_of_nodes(nodes[first : first + 1])[0])), table

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of, shard_of
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of_nodes, rank_of_nodes, shard_of_nodes
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 
 
@@ -38,7 +38,7 @@ class ScoreValues:
         self._fingerprints, self._sets = fingerprints, sets
         self._set, _, self._label = score.partition("__")
 
-    def scores_of(self, nodes: Nodes) -> NDArray[np.float64]:
+    def scores_of_documents(self, nodes: Nodes) -> NDArray[np.float64]:
         """The score of each document, ascending (n).
 
         Raises:
@@ -46,13 +46,13 @@ class ScoreValues:
         """
         rows = self._printed.rows(nodes)
         found = np.empty(len(nodes), np.float64)
-        for first, last in equal_stretches(part_of(nodes)):
-            rank = int(rank_of(nodes[first : first + 1])[0])
-            scores = self._scores(rank, int(shard_of(nodes[first : first + 1])[0]))
+        for first, last in equal_stretches(part_of_nodes(nodes)):
+            rank = int(rank_of_nodes(nodes[first : first + 1])[0])
+            scores = self._read_shard_scores(rank, int(shard_of_nodes(nodes[first : first + 1])[0]))
             found[first:last] = scores[rows[first:last]]
         return found
 
-    def _scores(self, rank: int, number: int) -> NDArray[np.float64]:
+    def _read_shard_scores(self, rank: int, number: int) -> NDArray[np.float64]:
         """The scores of all rows of a shard."""
         printed, table = self._fingerprints[rank], self._sets[rank]
         row = printed.row(number)
@@ -64,7 +64,7 @@ class ScoreValues:
         file = shard_file(self._store, table.place, table.rows[row.name])
         scores: list[float] = []
         for block in file.blocks():
-            for each in parse_rows(rows_of(block), self._set, file.path, len(scores)):
+            for each in parse_rows(split_rows(block), self._set, file.path, len(scores)):
                 spans = each.labels.get(self._label, ())
                 scores.append(max((score for _, _, score in spans), default=-np.inf))
         return np.array(scores, np.float64)

@@ -7,7 +7,7 @@ from gristmill.lake.asset_kinds import CLUSTERS
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.order import round_key
-from gristmill.stages.near_duplicates.cluster_files import CLUSTER, records_of
+from gristmill.stages.near_duplicates.cluster_files import CLUSTER, decode_cluster_records
 from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 
 
@@ -28,7 +28,7 @@ def shared_numbers(store: Store, dedupe: str, rounds: int) -> str:
         table = Table.read(store, place(CLUSTERS.at(dedupe=dedupe), round_key(number)), may_lack=True)
         for row in table.rows.values():
             data = read_part_file(store, row, table.place.table, "clusters")
-            found = np.concatenate([found, records_of(data, CLUSTER, f"{table.place.table}: part {WHOLE}")])
+            found = np.concatenate([found, decode_cluster_records(data, CLUSTER, f"{table.place.table}: part {WHOLE}")])
     clusters = np.unique(found[["first", "cluster"]])
     _, times = np.unique(clusters["cluster"], return_counts=True)
     alike = int(times[times > 1].sum())

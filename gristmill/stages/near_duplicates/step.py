@@ -12,7 +12,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.near_duplicates.grinder import ClustersItem, ClustersSpec
-from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs, minhash_of
+from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs, minhash_unit
 
 CLUSTERING = 2
 """Version of the way we make clusters. Raising it makes all of them again."""
@@ -47,7 +47,7 @@ class ClustersStep(OneAssetStep):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        name, unit = self.dedupe.name, minhash_of(self.dedupe)
+        name, unit = self.dedupe.name, minhash_unit(self.dedupe)
         versions = self.dedupe.versions
         label_set = unit.score.partition("__")[0]
         return (
@@ -61,7 +61,7 @@ class ClustersStep(OneAssetStep):
     @property
     def recipe(self) -> Recipe:
         """The recipe of the clusters, for their ledger."""
-        return recipe_of(self.dedupe)
+        return near_duplicate_recipe(self.dedupe)
 
     def plan(self, store: Store) -> ShardPlan[ClustersItem]:
         """See Step. The hash runs and the verdicts of the round, and the clusters of those before, must be made."""
@@ -77,11 +77,11 @@ class ClustersStep(OneAssetStep):
             order=self.order,
             round=self.round,
         )
-        target = Target(self.made_place, self.recipe, inputs.upstream, wanted_shards(bodies))
+        target = Target(self.made_place, self.recipe, inputs.upstream_partitions, wanted_shards(bodies))
         return ShardPlan(target, spec, bodies, lambda _: inputs.weight)
 
 
-def recipe_of(dedupe: Dedupe) -> Recipe:
+def near_duplicate_recipe(dedupe: Dedupe) -> Recipe:
     """The recipe of the clusters and marks of near duplicates, for their ledgers."""
     of = dedupe.recipe
     return Recipe(of.name, CLUSTERING, {**of.parameters, "version": of.version}, of.draft)

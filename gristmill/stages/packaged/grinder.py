@@ -12,8 +12,8 @@ from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.code.digest import check_worker
-from gristmill.recipes.rows_recipe import recipe_type_of
-from gristmill.recipes.shelf import find_recipe, shelf_of
+from gristmill.recipes.rows_recipe import recipe_class_of_kind
+from gristmill.recipes.shelf import find_recipe, shelf_of_kind
 from gristmill.stages.packaged.kind import code_of_rows, ledger_recipe, row_line, rows_kind
 
 
@@ -43,7 +43,7 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
         super().__init__(job)
         kind = self._spec.place.kind
         self._kind = rows_kind(kind)
-        self._recipe = find_recipe(shelf_of(kind), recipe_type_of(kind), self._shelves, self._spec.name)
+        self._recipe = find_recipe(shelf_of_kind(kind), recipe_class_of_kind(kind), self._shelves, self._spec.name)
         if ledger_recipe(kind, self._recipe).digest != self._spec.recipe:
             raise RecipeError(
                 f"{kind.name} {self._spec.name!r}: this worker has another recipe than the run; update it"
@@ -52,9 +52,9 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
 
     def grind(self, item: Item, body: RowsItem) -> Outcome:
         output = AttributeOutput(self._store, self._spec, item.name, body.inputs, str)  # its rows have no ids
-        return self.grind_shard(output, lambda: self._write(body.documents, output))
+        return self.grind_shard(output, lambda: self._write_package_rows(body.documents, output))
 
-    def _write(self, shard: Shard, output: AttributeOutput) -> None:
+    def _write_package_rows(self, shard: Shard, output: AttributeOutput) -> None:
         file = shard_file(self._store, self._spec.documents, shard)
         documents = (document for _, rows in file.rows(Document) for document in rows)
         rows = list(self._kind.rows(self._recipe, documents))

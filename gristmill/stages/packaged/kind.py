@@ -20,11 +20,11 @@ from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.json_values import not_json
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import code_of_plugin
 from gristmill.recipes.rows_recipe import RowsRecipe
-from gristmill.stages.kind import HeldDocument, KindBehaviour, KnownPart, WantedDocuments, behaviour_of
+from gristmill.stages.kind import HeldDocument, KindBehaviour, KnownPart, WantedDocuments, behaviour_of_kind
 
 Row = dict[str, Any]
 """A row: a JSON object."""
@@ -106,7 +106,7 @@ def rows_kind(kind: AssetKind) -> RowsKind:
     Raises:
         RecipeError: it cannot be loaded.
     """
-    found = behaviour_of(kind)
+    found = behaviour_of_kind(kind)
     if not isinstance(found, RowsKind):
         raise RecipeError(f"{kind.name}: {kind.package} makes no rows; its class must be below RowsKind")
     return found
@@ -146,7 +146,7 @@ def read_rows(part: KnownPart) -> Iterator[Row]:
     """
     file = shard_file(part.store, part.place, part.row)
     for block in file.blocks():
-        for line in rows_of(block):
+        for line in split_rows(block):
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing.packer import Packing, pack_documents, packing_rule_of, refuse_misfit
-from gristmill.stages.packing.report import ids_of
+from gristmill.stages.packing.packer import Packing, pack_documents, packing_rule_of_format, refuse_misfit
+from gristmill.stages.packing.report import token_ids_field
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 MASKS = "assistant_masks"
@@ -87,7 +87,7 @@ def examples_of(
             other documents, or the cache has another format.
         RecipeError: the length is less than 1.
     """
-    rule = packing_rule_of(form, length)
+    rule = packing_rule_of_format(form, length)
     if rule is None:
         ends = None if see_others else eos
         return _Rows(stream, form, ends) if isinstance(form, Prebuilt) else _Windows(stream, length, ends)
@@ -131,7 +131,7 @@ def causal_loss_weights(
     return loss
 
 
-def _segments(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.int32] | None:
+def _document_segment_numbers(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.int32] | None:
     """For each token, the number of document ends before it."""
     if eos is None:
         return None
@@ -140,7 +140,7 @@ def _segments(tokens: npt.NDArray[np.int32], eos: int | None) -> npt.NDArray[np.
     return np.cumsum(ends, dtype=np.int32)
 
 
-def _check(number: int, count: int) -> None:
+def _check_example_number(number: int, count: int) -> None:
     if not 0 <= number < count:
         raise IndexError(f"example {number} of {count}: examples are numbered from 0")
 
@@ -155,10 +155,12 @@ class _Windows:
         return self._stream.count("input_ids") // self._length
 
     def __getitem__(self, number: int) -> TrainingExample:
-        _check(number, len(self))
+        _check_example_number(number, len(self))
         start = number * self._length
-        tokens = self._stream.elements("input_ids", start, start + self._length)
-        return TrainingExample(tokens, causal_loss_weights(tokens, None, None), _segments(tokens, self._eos))
+        tokens = self._stream.read_elements("input_ids", start, start + self._length)
+        return TrainingExample(
+            tokens, causal_loss_weights(tokens, None, None), _document_segment_numbers(tokens, self._eos)
+        )
 
 
 class _Packed:
@@ -171,25 +173,27 @@ class _Packed:
         return len(self._plan)
 
     def __getitem__(self, number: int) -> TrainingExample:
-        _check(number, len(self))
+        _check_example_number(number, len(self))
         first, count = int(self._plan.first[number]), int(self._plan.count[number])
         length = self._plan.rule.length
-        tokens, bounds = self._field("input_ids", first, count)
+        tokens, bounds = self._cut_field_elements("input_ids", first, count)
         lengths = np.minimum(np.diff(bounds), length)
         segments = np.full(length, PADDING, np.int32)
         segments[: len(tokens)] = np.repeat(np.arange(first, first + count, dtype=np.int32), lengths)
         padded = np.pad(tokens, (0, length - len(tokens)))
         weights = None
         if self._masks is not None:
-            masks, _ = self._field(self._masks, first, count)
+            masks, _ = self._cut_field_elements(self._masks, first, count)
             weights = np.roll(np.pad(masks, (0, length - len(masks))), -1).astype(np.float32)
         loss = causal_loss_weights(padded, weights, segments)
         return TrainingExample(padded, loss, None if self._see_others else segments)
 
-    def _field(self, field: str, first: int, count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    def _cut_field_elements(
+        self, field: str, first: int, count: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """A field's elements of these documents, cut as the rule says, and the documents' bounds before the cut."""
         length, slice_strategy = self._plan.rule.length, self._plan.rule.slice
-        bounds = self._stream.bounds(field, first, first + count)
+        bounds = self._stream.row_bounds(field, first, first + count)
         start, stop = int(bounds[0]), int(bounds[-1])
         if stop - start > length:
             if count > 1:
@@ -198,7 +202,7 @@ class _Packed:
                     f" plan puts them into an example of {length}; plan it again"
                 )
             start, stop = (stop - length, stop) if slice_strategy == "right" else (start, start + length)
-        return self._stream.elements(field, start, stop), bounds
+        return self._stream.read_elements(field, start, stop), bounds
 
 
 class _Rows:
@@ -211,8 +215,8 @@ class _Rows:
         return self._stream.rows
 
     def __getitem__(self, number: int) -> TrainingExample:
-        _check(number, len(self))
-        tokens = self._stream.row(ids_of(self._form), number)
+        _check_example_number(number, len(self))
+        tokens = self._stream.row(token_ids_field(self._form), number)
         weights = None
         if self._form.loss_weights_key is not None:
             weights = self._stream.row(self._form.loss_weights_key, number)
@@ -221,7 +225,9 @@ class _Rows:
                     f"{self._stream.path}: row {number}: {len(tokens)} tokens, {len(weights)} loss weights; write a"
                     " weight for each token"
                 )
-        return TrainingExample(tokens, causal_loss_weights(tokens, weights, None), _segments(tokens, self._eos))
+        return TrainingExample(
+            tokens, causal_loss_weights(tokens, weights, None), _document_segment_numbers(tokens, self._eos)
+        )
 
 
 Decode = Callable[[Sequence[int]], str]
@@ -253,22 +259,22 @@ def show_example(example: TrainingExample, decode: Decode) -> str:
     size = len(example.tokens)
     learnt = np.concatenate((np.zeros(1, np.float32), example.loss_weight[:-1]))[:size]
     segments = np.zeros(size, np.int32) if example.segment_ids is None else example.segment_ids
-    for start, stop in _runs(segments):
+    for start, stop in _equal_value_ranges(segments):
         name = "padding, " if segments[start] < 0 else f"segment {segments[start]}, "
         lines.append(f"--- {name if example.segment_ids is not None else ''}tokens {start} to {stop}")
         if segments[start] >= 0:
-            pieces = [(start + a, start + b) for a, b in _runs(learnt[start:stop])]
-            lines.append("".join(_marked(decode(example.tokens[a:b].tolist()), learnt[a]) for a, b in pieces))
+            pieces = [(start + a, start + b) for a, b in _equal_value_ranges(learnt[start:stop])]
+            lines.append("".join(_mark_loss_weight(decode(example.tokens[a:b].tolist()), learnt[a]) for a, b in pieces))
     return "\n".join(lines) + "\n"
 
 
-def _runs(values: npt.NDArray[np.int32] | npt.NDArray[np.float32]) -> Iterator[tuple[int, int]]:
+def _equal_value_ranges(values: npt.NDArray[np.int32] | npt.NDArray[np.float32]) -> Iterator[tuple[int, int]]:
     """The ranges [start, stop) in which all values are equal."""
     cuts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
     return ((a, b) for a, b in pairwise(cuts) if a < b)
 
 
-def _marked(text: str, weight: np.float32) -> str:
+def _mark_loss_weight(text: str, weight: np.float32) -> str:
     if not weight:
         return text
     return f"⟦{text}⟧" if weight == 1 else f"⟦{weight:g}: {text}⟧"

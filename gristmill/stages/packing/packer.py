@@ -85,7 +85,7 @@ def refuse_misfit(packing: Packing, documents: int, path: str) -> None:
         )
 
 
-def packing_rule_of(form: Format, length: int) -> PackingRule | None:
+def packing_rule_of_format(form: Format, length: int) -> PackingRule | None:
     """The packing rule of a format.
 
     Args:
@@ -101,9 +101,9 @@ def packing_rule_of(form: Format, length: int) -> PackingRule | None:
 
     Example:
         >>> from gristmill.recipes.row_format import Text
-        >>> packing_rule_of(Text(pack=8), 4096)
+        >>> packing_rule_of_format(Text(pack=8), 4096)
         PackingRule(length=4096, segments=8, slice='left')
-        >>> packing_rule_of(Text(), 4096) is None
+        >>> packing_rule_of_format(Text(), 4096) is None
         True
     """
     if length < 1:
@@ -174,18 +174,18 @@ def pack_blocks(
     rest: Lengths | None = None
     for block in lengths:
         whole = block if rest is None else [np.concatenate(pair) for pair in zip(rest, block, strict=True)]
-        ends = _ends(whole, rule, begin, path)
-        starts = _chain(ends)
+        ends = _example_ends(whole, rule, begin, path)
+        starts = _example_starts(ends)
         if len(starts) == 0:
             continue
         kept = int(starts[-1])  # the last example stays open: documents of the next block may fit into it
-        yield _closed(whole, starts[:-1], ends, rule, begin)
+        yield _packed_examples(whole, starts[:-1], ends, rule, begin)
         rest, begin = [field[kept:] for field in whole], begin + kept
     if rest is not None:
-        yield _closed(rest, np.zeros(1, np.int64), np.array([len(rest[0])]), rule, begin)
+        yield _packed_examples(rest, np.zeros(1, np.int64), np.array([len(rest[0])]), rule, begin)
 
 
-def _ends(lengths: Lengths, rule: PackingRule, begin: int, path: str) -> Integers:
+def _example_ends(lengths: Lengths, rule: PackingRule, begin: int, path: str) -> Integers:
     """For each document: if an example began with it, the number of the first document after that example."""
     count = len(lengths[0])
     ends = np.arange(count, dtype=np.int64) + rule.segments
@@ -202,7 +202,7 @@ def _ends(lengths: Lengths, rule: PackingRule, begin: int, path: str) -> Integer
     return np.maximum(ends, alone, out=ends)
 
 
-def _chain(ends: Integers) -> Integers:
+def _example_starts(ends: Integers) -> Integers:
     """The documents at which examples begin, if the first example begins at document 0."""
     next_start = ends.tolist()
     starts: list[int] = []
@@ -213,7 +213,7 @@ def _chain(ends: Integers) -> Integers:
     return np.array(starts, np.int64)
 
 
-def _closed(
+def _packed_examples(
     lengths: Lengths, starts: Integers, ends: Integers, rule: PackingRule, begin: int
 ) -> tuple[Integers, Integers, Integers]:
     """The examples that begin at `starts`, in the form that `packs` yields; without documents that are dropped."""

@@ -21,8 +21,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import index_path, inputs_of, read_index
-from gristmill.stages.packing.packer import Packing, packing_rule_of, refuse_misfit
+from gristmill.stages.mixing.index import index_path, read_index, slices_as_inputs
+from gristmill.stages.packing.packer import Packing, packing_rule_of_format, refuse_misfit
 from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
@@ -87,7 +87,7 @@ def plan_cache(store: Store, mix: Mix, tokenizer: Tokenizer, length: int, say: S
     index = read_index(store, asset)
     if index is None:
         raise DataError(f"{index_path(asset)}: does not exist yet, or is damaged; make the cache's index")
-    return plan_slices(store, mix, tokenizer, length, inputs_of(index), say)
+    return plan_slices(store, mix, tokenizer, length, slices_as_inputs(index), say)
 
 
 def plan_slices(
@@ -116,7 +116,7 @@ def plan_slices(
         for split in SPLITS if mix.validation else SPLITS[:1]:
             asset = cache_asset(mix.name, tokenizer.name, stream.key)
             stem = packing_stem(mix.name, tokenizer.name, stream.key, split, length)
-            with writer.fence():
+            with writer.fence_writes():
                 made = _plan_split(store, open_split(store, asset, split), stream.format, length, (asset, stem))
             if made.examples is not None:
                 writer.add(made.examples.path, made.examples.sha256)
@@ -129,13 +129,13 @@ def plan_slices(
 
 def _plan_split(store: Store, sequence: TokenStream, form: Format, length: int, names: tuple[str, str]) -> PackingPlan:
     """Plans a split, and writes its examples."""
-    made, packing = plan_of(sequence, form, length, names)
+    made, packing = plan_packing(sequence, form, length, names)
     if packing is not None and made.examples is not None:
-        _store(store, made.examples, packing)
+        _store_plan(store, made.examples, packing)
     return made
 
 
-def plan_of(
+def plan_packing(
     sequence: TokenStream, form: Format, length: int, names: tuple[str, str]
 ) -> tuple[PackingPlan, Packing | None]:
     """Plans a split, and writes nothing; `verify` compares the plan in the lake with it.
@@ -158,7 +158,7 @@ def plan_of(
     stored = None
     if packing is not None:
         digest = hashlib.sha256()
-        for piece in _npy(packing):
+        for piece in _encode_npy(packing):
             digest.update(piece)
         stored = StoredPacking(f"{stem}.npy", digest.hexdigest())
     split = sequence.path.rpartition("/")[2]
@@ -185,7 +185,7 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     if tagged is None:
         raise DataError(f"{stem}.json: does not exist yet; materialize the cache's packing")
     planned = decode_plan(tagged[0], f"{stem}.json")
-    rule = packing_rule_of(form, planned.report.length)
+    rule = packing_rule_of_format(form, planned.report.length)
     if planned.examples is None or rule is None:
         raise RecipeError(f"{stem}.json: documents of format {form.type} are not packed; read them without a plan")
     if planned.ledger != sequence.sha256 or not planned.report.is_by(rule):
@@ -194,7 +194,7 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != planned.examples.sha256:
         raise DataError(f"{planned.examples.path}: missing, or not the file that {stem}.json names; {MEND}")
     count, data = planned.report.examples, tagged[0]
-    head = _head(count)
+    head = _npy_header(count)
     if not data.startswith(head) or len(data) != len(head) + 16 * count:
         raise DataError(f"{planned.examples.path}: not a .npy file of int64, shape ({count}, 2); {MEND}")
     first, counts = np.frombuffer(data, "<i8", offset=len(head)).reshape(count, 2).astype(np.int64).T
@@ -218,26 +218,26 @@ def decode_plan(data: bytes, path: str) -> PackingPlan:
     return decode_object(data, PackingPlan, path, "a valid packing plan", MEND)
 
 
-def _store(store: Store, stored: StoredPacking, plan: Packing) -> None:
+def _store_plan(store: Store, stored: StoredPacking, plan: Packing) -> None:
     """Writes a plan's examples, unless the object already holds them."""
     tagged = store.read_tagged(stored.path)
     if tagged is None or hashlib.sha256(tagged[0]).hexdigest() != stored.sha256:
         with Uploads(store) as uploads:
             upload = uploads.open(stored.path)
-            for piece in _npy(plan):
+            for piece in _encode_npy(plan):
                 upload.write(piece)
             upload.close()
 
 
-def _npy(plan: Packing) -> Iterator[bytes]:
+def _encode_npy(plan: Packing) -> Iterator[bytes]:
     """The bytes of a .npy file, format 1.0 (numpy's NEP 1), in pieces."""
-    yield _head(len(plan))
+    yield _npy_header(len(plan))
     for begin in range(0, len(plan), _PIECE):
         pair = (plan.first[begin : begin + _PIECE], plan.count[begin : begin + _PIECE])
         yield np.stack(pair, axis=1).astype("<i8").tobytes()
 
 
-def _head(examples: int) -> bytes:
+def _npy_header(examples: int) -> bytes:
     """The bytes of a plan's .npy file before its numbers."""
     head = BytesIO()
     header: dict[str, Any] = {"descr": "<i8", "fortran_order": False, "shape": (examples, 2)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from gristmill.recipes.row_format import Format, Prebuilt, Slice
 from gristmill.reports.histogram import Histogram, Tallies, doubling_edges, trim_histogram
-from gristmill.stages.packing.packer import Integers, Lengths, Packing, PackingRule, pack_blocks, packing_rule_of
+from gristmill.stages.packing.packer import Integers, Lengths, Packing, PackingRule, pack_blocks, packing_rule_of_format
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 Kind = Literal["windows", "packed", "rows"]
@@ -79,7 +79,7 @@ class Report(msgspec.Struct, frozen=True):
         return packed == ((rule.segments, rule.slice) if rule else (None, None))
 
 
-def ids_of(form: Format) -> str:
+def token_ids_field(form: Format) -> str:
     """The name of the cache field that holds the token ids.
 
     Args:
@@ -89,7 +89,7 @@ def ids_of(form: Format) -> str:
         The field's name.
 
     Example:
-        >>> ids_of(Prebuilt(input_ids_key="tokens"))
+        >>> token_ids_field(Prebuilt(input_ids_key="tokens"))
         'tokens'
     """
     return form.input_ids_key if isinstance(form, Prebuilt) else "input_ids"
@@ -110,25 +110,25 @@ def report_on_packing(stream: TokenStream, form: Format, length: int) -> tuple[R
         DataError: the cache is damaged or has another format, or a document is too long and must not be cut.
         RecipeError: the length is less than 1.
     """
-    rule = packing_rule_of(form, length)
+    rule = packing_rule_of_format(form, length)
     counts = _Counts(length)
     if rule is not None:
         firsts: list[Integers] = []
         numbers: list[Integers] = []
         for first, number, elements in pack_blocks(
-            counts.packed(stream.lengths(*form.dtypes), rule), rule, stream.path
+            counts.count_long_documents(stream.lengths(*form.dtypes), rule), rule, stream.path
         ):
             firsts.append(first)
             numbers.append(number)
-            counts.examples(elements)
+            counts.count_examples(elements)
         empty = np.empty(0, np.int64)
         made = Packing(rule, np.concatenate([empty, *firsts]), np.concatenate([empty, *numbers]))
-        return counts.report("packed", rule), made
+        return counts.packing_report("packed", rule), made
     if isinstance(form, Prebuilt):
-        counts.rows(stream.lengths(ids_of(form)))
-        return counts.report("rows", None), None
-    counts.windows(stream.lengths(ids_of(form)), stream.count(ids_of(form)))
-    return counts.report("windows", None), None
+        counts.rows(stream.lengths(token_ids_field(form)))
+        return counts.packing_report("rows", None), None
+    counts.windows(stream.lengths(token_ids_field(form)), stream.count(token_ids_field(form)))
+    return counts.packing_report("windows", None), None
 
 
 class _Counts:
@@ -141,7 +141,7 @@ class _Counts:
         self._documents = self._tokens = self._examples = self._filled = self._split = 0
         self._truncated, self._dropped, self._unfit = [0, 0], [0, 0], [0, 0]
 
-    def packed(self, blocks: Iterator[list[Integers]], rule: PackingRule) -> Iterator[Lengths]:
+    def count_long_documents(self, blocks: Iterator[list[Integers]], rule: PackingRule) -> Iterator[Lengths]:
         """Passes the blocks through unchanged; counts the documents that are too long."""
         counter = self._dropped if rule.slice == "drop" else self._truncated
         for block in blocks:
@@ -178,10 +178,10 @@ class _Counts:
         for (lengths,) in blocks:
             self._documents_seen(lengths)
             fits = lengths == self._length
-            self.examples(lengths[fits])
+            self.count_examples(lengths[fits])
             self._unfit = [self._unfit[0] + int((~fits).sum()), self._unfit[1] + int(lengths[~fits].sum())]
 
-    def examples(self, elements: Integers) -> None:
+    def count_examples(self, elements: Integers) -> None:
         """Counts examples; `elements` has the number of tokens of each."""
         self._fill.add(elements)
         self._examples += len(elements)
@@ -192,7 +192,7 @@ class _Counts:
         self._documents += len(lengths)
         self._tokens += int(lengths.sum())
 
-    def report(self, kind: Kind, rule: PackingRule | None) -> Report:
+    def packing_report(self, kind: Kind, rule: PackingRule | None) -> Report:
         """The report of everything counted so far."""
         return Report(
             kind=kind,
@@ -211,6 +211,6 @@ class _Counts:
             split_documents=self._split,
             unfit_documents=self._unfit[0],
             unfit_tokens=self._unfit[1],
-            lengths=trim_histogram(self._lengths.histogram()),
-            fill=self._fill.histogram(),
+            lengths=trim_histogram(self._lengths.build_histogram()),
+            fill=self._fill.build_histogram(),
         )

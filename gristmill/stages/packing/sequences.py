@@ -11,14 +11,16 @@ from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.token_shares import Sequences
-from gristmill.stages.packing.packer import packing_rule_of
+from gristmill.stages.packing.packer import packing_rule_of_format
 from gristmill.stages.packing.plans import decode_plan
 from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.stages.token_cache.token_stream import TokenStream
 
 
-def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Sequences] | None:
+def training_sequences_by_stream(
+    store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
+) -> dict[str, Sequences] | None:
     """The sequences of the training split of each stream: as planned or, if there is no such plan, counted now.
 
     Args:
@@ -37,14 +39,15 @@ def sequences_of(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstre
     if mix.sequence_length is None:
         return None
     return planned_sequences(store, mix, tokenizer, slices) or {
-        stream.key: _sequences(stream, _counted(store, mix, tokenizer, stream, slices)) for stream in mix.streams
+        stream.key: _sequences_of_report(stream, _report_without_plan(store, mix, tokenizer, stream, slices))
+        for stream in mix.streams
     }
 
 
 def planned_sequences(
     store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
 ) -> dict[str, Sequences] | None:
-    """The sequences of each stream, from the packing plans alone, see sequences_of().
+    """The sequences of each stream, from the packing plans alone, see training_sequences_by_stream().
 
     Args:
         store: the lake.
@@ -60,16 +63,18 @@ def planned_sequences(
         DataError: a row is too long.
     """
     try:
-        reports = _planned(store, mix, tokenizer, slices)
+        reports = _planned_reports(store, mix, tokenizer, slices)
     except NewerSchema:
         raise
     except DataError:
         reports = {}
-    found = {stream.key: _sequences(stream, reports[stream.key]) for stream in mix.streams if stream.key in reports}
+    found = {
+        stream.key: _sequences_of_report(stream, reports[stream.key]) for stream in mix.streams if stream.key in reports
+    }
     return found if len(found) == len(mix.streams) else None
 
 
-def _planned(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Report]:
+def _planned_reports(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Report]:
     """The reports of the plans of the training splits; none if a plan is missing, of other slices or by another rule.
 
     Raises:
@@ -86,11 +91,11 @@ def _planned(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream])
         path = f"{packing_stem(mix.name, tokenizer, stream.key, SPLITS[0], length)}.json"
         if path in ledger.files:
             reports[stream.key] = decode_plan(store.read(path), path).report
-    rules = {stream.key: packing_rule_of(stream.format, length) for stream in mix.streams}
+    rules = {stream.key: packing_rule_of_format(stream.format, length) for stream in mix.streams}
     return {key: report for key, report in reports.items() if report.is_by(rules[key])}
 
 
-def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Sequence[Upstream]) -> Report:
+def _report_without_plan(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Sequence[Upstream]) -> Report:
     """The report on a training split that has no plan. Its merged ledger need not exist."""
     asset, length = cache_asset(mix.name, tokenizer, stream.key), mix.sequence_length or 0
     merged = merge_slices(store, asset, SPLITS[0], [each.snapshot for each in slices if each.asset == asset])
@@ -98,7 +103,7 @@ def _counted(store: Store, mix: Mix, tokenizer: str, stream: Stream, slices: Seq
     return report_on_packing(TokenStream(store, path, merged=dump_ledger(merged)), stream.format, length)[0]
 
 
-def _sequences(stream: Stream, report: Report) -> Sequences:
+def _sequences_of_report(stream: Stream, report: Report) -> Sequences:
     if report.unfit_documents:
         raise DataError(
             f"stream {stream.key!r}: {report.unfit_documents} prebuilt rows have another length than the mix's"

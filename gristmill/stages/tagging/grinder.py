@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError, GristmillError, RecipeError, StoreError, defined_at, is_failure
 from gristmill.execution.attribute_output import AttributeOutput
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.runner import failure_of
+from gristmill.execution.runner import failure_of_error
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Failed, Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
@@ -74,13 +74,16 @@ class _SetOutput(AttributeOutput):
         try:
             labels = tagger.columns(batch)
         except TaggerFailed as error:
-            raise self._failed(batch[error.number], first + error.number, error) from error
+            raise self._tagger_failure_error(batch[error.number], first + error.number, error) from error
         except DataError as error:
             where = f"rows {first} to {first + len(batch) - 1} (ids {batch[0].id!r} to {batch[-1].id!r})"
-            raise DataError(f"{self.path}: {where}: {error}; {self._mend}") from error
+            raise DataError(f"{self.path}: {where}: {error}; {self._tagger_repair_hint}") from error
         except BaseException as error:
             if is_failure(error) and not isinstance(error, GristmillError | MemoryError):
-                error.add_note(f"{self.path}: tagger {tagger.name!r} failed {self._place(batch, first)}; {self._mend}")
+                error.add_note(
+                    f"{self.path}: tagger {tagger.name!r} failed {self._failing_document_place(batch, first)};"
+                    f" {self._tagger_repair_hint}"
+                )
             raise
         columns = [(f"{tagger.name}__{name}", labels[name], tagger.is_exact(name)) for name in sorted(labels)]
         self.write(lines.encode(columns))
@@ -93,7 +96,7 @@ class _SetOutput(AttributeOutput):
         """See Outcome.found."""
         return {self.place.asset: self.found} if self._tagger.searches else {}
 
-    def _place(self, batch: Batch, first: int) -> str:
+    def _failing_document_place(self, batch: Batch, first: int) -> str:
         """The row for which the tagger fails; it is given each document alone. A tagger by batches does not say it."""
         for number, document in enumerate(batch):
             try:
@@ -104,12 +107,12 @@ class _SetOutput(AttributeOutput):
                 return f"on row {first + number} (id {document.id!r})"
         return f"on rows {first} to {first + len(batch) - 1} together, and on none of them alone"
 
-    def _failed(self, document: Document, row: int, error: TaggerFailed) -> DataError:
+    def _tagger_failure_error(self, document: Document, row: int, error: TaggerFailed) -> DataError:
         where = f"{self.path}: tagger {self._tagger.name!r} on row {row} (id {document.id!r})"
-        return DataError(f"{where}: {error}; {error.mend or self._mend}")
+        return DataError(f"{where}: {error}; {error.mend or self._tagger_repair_hint}")
 
     @property
-    def _mend(self) -> str:
+    def _tagger_repair_hint(self) -> str:
         tagger = self._tagger
         mend = "mend the tagger" + (" or its labels=" if tagger.labels is not None else "")
         return f"{mend} ({defined_at(tagger.document or tagger.batch or tagger.open)}); {CHANGED_CODE}"
@@ -131,25 +134,25 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
         outputs: list[_SetOutput] = []
         failed: list[Failed] = []
         for spec in specs:
-            tagger = self._opened(spec)
+            tagger = self._open_tagger_once(spec)
             if isinstance(tagger, Tagger):
                 models = (Input(MODEL.at(model=name), "model", digest) for name, digest in spec.models.items())
                 outputs.append(_SetOutput(self._store, spec, tagger, item.name, ids, (read, *models)))
             else:
-                failed.append(failure_of(tagger, item.name, spec.place.asset))
-        ground = write_shards(self._store, outputs, lambda: self._read(body, ids, outputs, failed))
+                failed.append(failure_of_error(tagger, item.name, spec.place.asset))
+        ground = write_shards(self._store, outputs, lambda: self._tag_shard_documents(body, ids, outputs, failed))
         found = {asset: rows for output in outputs for asset, rows in output.finds.items()}
         left = tuple(spec.place.asset for spec in asked if spec not in specs)
         return Outcome(ground, failed=tuple(failed), found=found, left=left)
 
-    def _opened(self, spec: SetSpec) -> Tagger | BaseException:
+    def _open_tagger_once(self, spec: SetSpec) -> Tagger | BaseException:
         """The tagger of a set with its models, opened once a process; or why it cannot be opened here.
 
         Only those that an item names: the plan may have refused others.
         """
         if spec.tagger not in self._ready:
             try:
-                tagger = self._found(spec)
+                tagger = self._tagger_of_run(spec)
                 for name in tagger.models:
                     if name not in spec.models:
                         read_folder(self._store, MODEL.at(model=name))  # tells why it could not be read
@@ -162,7 +165,7 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
                 self._ready[spec.tagger] = error
         return self._ready[spec.tagger]
 
-    def _found(self, spec: SetSpec) -> Tagger:
+    def _tagger_of_run(self, spec: SetSpec) -> Tagger:
         """The tagger on this worker's shelves, which must be that of the run."""
         tagger = find_recipe("taggers", Tagger, self._shelves, spec.tagger)
         if tagger.recipe.digest != spec.recipe:
@@ -170,7 +173,9 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
         check_worker(code_of(tagger), spec.code)
         return tagger
 
-    def _read(self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]) -> None:
+    def _tag_shard_documents(
+        self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]
+    ) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
         file = shard_file(self._store, self._spec.documents, body.documents)
         if not outputs:
@@ -188,7 +193,7 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
                         raise
                     output.abort()
                     outputs.remove(output)
-                    failed.append(failure_of(error, body.documents.name, output.place.asset))
+                    failed.append(failure_of_error(error, body.documents.name, output.place.asset))
             ids.update([(document.source, document.id) for document in documents])
 
 

@@ -58,7 +58,7 @@ class LabelLines:
             b'{"id":%b,"source":%b,"attributes":{' % (orjson.dumps(document.id), sources[document.source])
             for document in batch
         ]
-        self._lengths = _texts(np.asarray(batch.lengths), b",")
+        self._lengths = _encode_numbers(np.asarray(batch.lengths), b",")
 
     def encode(self, labels: Sequence[tuple[str, Column, bool]]) -> bytes:
         """The lines, each with its line feed.
@@ -72,24 +72,24 @@ class LabelLines:
         begun: NDArray[np.bool_] = np.zeros(count, np.bool_)
         sparse: list[list[bytes]] = []  # of each row, what labels wrote that some rows lack, since the last full one
         for key, column, exact in labels:
-            values, places = _given(column)
-            opening, written = self._written(values, places, exact=exact)
+            values, places = _present_labels(column)
+            opening, written = self._encode_label_column(values, places, exact=exact)
             name = orjson.dumps(key) + opening
             if places is None:
-                parts += (*_joined(sparse), _where(begun, b","), [name] * count, *written)
+                parts += (*_join_row_parts(sparse), _text_where_chosen(begun, b","), [name] * count, *written)
                 begun, sparse = np.ones(count, np.bool_), []
                 continue
             sparse = sparse or [[] for _ in range(count)]
             for place, comma, *texts in zip(places.tolist(), begun[places].tolist(), *written, strict=True):
                 sparse[place] += (b"," if comma else b"", name, *texts)
             begun[places] = True
-        parts += (*_joined(sparse), [b"}}\n"] * count)
+        parts += (*_join_row_parts(sparse), [b"}}\n"] * count)
         pieces = [b""] * (count * len(parts))
         for number, part in enumerate(parts):
             pieces[number :: len(parts)] = part
         return b"".join(pieces)
 
-    def _written(
+    def _encode_label_column(
         self, labels: Sequence[Any] | NDArray[Any], places: NDArray[np.intp] | None, *, exact: bool
     ) -> tuple[bytes, Sequence[Sequence[bytes]]]:
         """What stands before the labels of the rows at these places (None: all), and the labels in parts."""
@@ -97,12 +97,14 @@ class LabelLines:
         if isinstance(labels, np.ndarray):
             if labels.dtype == np.float64 and not exact:
                 labels = rounded_scores(labels)
-            return b":[[0,", (lengths, _texts(labels, b"]]"))
-        values = [_spans(label, int(length[:-1]), exact=exact) for label, length in zip(labels, lengths, strict=True)]
+            return b":[[0,", (lengths, _encode_numbers(labels, b"]]"))
+        values = [
+            _encode_spans(label, int(length[:-1]), exact=exact) for label, length in zip(labels, lengths, strict=True)
+        ]
         return b":", (values,)
 
 
-def _given(column: Column) -> tuple[Sequence[Any] | NDArray[Any], NDArray[np.intp] | None]:
+def _present_labels(column: Column) -> tuple[Sequence[Any] | NDArray[Any], NDArray[np.intp] | None]:
     """The labels that are not None, and the rows that have them (None: all). Floats become an array."""
     places: NDArray[np.intp] | None = None
     if isinstance(column, np.ma.MaskedArray):
@@ -118,18 +120,18 @@ def _given(column: Column) -> tuple[Sequence[Any] | NDArray[Any], NDArray[np.int
     return (np.array(column) if kinds - {_NOTHING} == {float} else column), places
 
 
-def _joined(rows: Sequence[Sequence[bytes]]) -> list[Sequence[bytes]]:
+def _join_row_parts(rows: Sequence[Sequence[bytes]]) -> list[Sequence[bytes]]:
     """The text of each row as one part; no part if there are no rows."""
     return [list(map(b"".join, rows))] if rows else []
 
 
-def _texts(numbers: NDArray[Any], end: bytes) -> list[bytes]:
+def _encode_numbers(numbers: NDArray[Any], end: bytes) -> list[bytes]:
     """Each number in JSON, followed by `end`."""
     joined = orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1]
     return (joined.replace(b",", end + b"\n") + end).split(b"\n") if len(numbers) else []
 
 
-def _spans(label: Any, length: int, *, exact: bool) -> bytes:
+def _encode_spans(label: Any, length: int, *, exact: bool) -> bytes:
     """The spans of a label that is a list of spans or a score, in JSON."""
     if is_span_array(label) and label.dtype == np.int64:
         return orjson.dumps(np.ascontiguousarray(label), option=orjson.OPT_SERIALIZE_NUMPY)
@@ -140,12 +142,12 @@ def _spans(label: Any, length: int, *, exact: bool) -> bytes:
     return orjson.dumps(exact_spans([(0, length, label)]) if exact else [[0, length, round_score(label)]])
 
 
-def _where(chosen: NDArray[np.bool_], text: bytes) -> Sequence[bytes]:
+def _text_where_chosen(chosen: NDArray[np.bool_], text: bytes) -> Sequence[bytes]:
     """The text where chosen, and nothing elsewhere."""
     if chosen.all():
         return [text] * len(chosen)
-    return _choice(text)[chosen.view(np.uint8)].tolist() if chosen.any() else [b""] * len(chosen)
+    return _nothing_or_text(text)[chosen.view(np.uint8)].tolist() if chosen.any() else [b""] * len(chosen)
 
 
-def _choice(text: bytes) -> NDArray[np.object_]:
+def _nothing_or_text(text: bytes) -> NDArray[np.object_]:
     return np.array([b"", text], np.object_)

@@ -84,7 +84,7 @@ class TaggingStep:
         targets: list[Target] = []
         models: dict[str, dict[str, str]] = {}
         for asset, tagger in zip(self.makes, self.taggers, strict=True):
-            upstream = self._models(store, tagger)
+            upstream = self._model_inputs(store, tagger)
             read = tuple(Input(each.asset, "model", each.fingerprint) for each in upstream or ())
             known = [(Input(self.documents.asset, shard.name, shard.content), *read) for shard in shards]
             wants = tuple(
@@ -96,7 +96,7 @@ class TaggingStep:
             models[tagger.name] = dict(zip(tagger.models, (each.fingerprint for each in upstream or ()), strict=False))
         return TaggingPlan(self, tuple(targets), {shard.name: shard for shard in shards}, models)
 
-    def _models(self, store: Store, tagger: Tagger) -> tuple[Upstream, ...] | None:
+    def _model_inputs(self, store: Store, tagger: Tagger) -> tuple[Upstream, ...] | None:
         """The models of a tagger as inputs; None if one of them cannot be read, which fails this set alone.
 
         Raises:

@@ -64,7 +64,7 @@ class TokenCacheWriter:
         wrong = [name for name, dtype in fields.items() if dtype not in ITEM_BYTES]
         if wrong or not fields:
             raise RecipeError(f"fields {dict(fields)}: give each one of the types {', '.join(ITEM_BYTES)}")
-        self._store: Store = _made(url, options)
+        self._store: Store = _open_zarr_store(url, options)
         _check_empty(self._store, url)
         self._fields, self._vocab_size, self._metadata = dict(fields), vocab_size, metadata
         self._uploads = Uploads(self._store)
@@ -84,40 +84,42 @@ class TokenCacheWriter:
                 or ids outside the vocabulary. The message names the row.
         """
         if set(row) != set(self._fields):
-            raise self._error(f"it has the fields {sorted(row)}, the cache {sorted(self._fields)}")
-        arrays = {name: self._values(name, row[name], dtype) for name, dtype in self._fields.items()}
+            raise self._row_error(f"it has the fields {sorted(row)}, the cache {sorted(self._fields)}")
+        arrays = {name: self._checked_field_values(name, row[name], dtype) for name, dtype in self._fields.items()}
         lengths = {name: len(values) for name, values in arrays.items()}
         if len(set(lengths.values())) > 1:
-            raise self._error(f"its fields have different lengths: {lengths}")
+            raise self._row_error(f"its fields have different lengths: {lengths}")
         ids = next(iter(arrays.values()))
         if self._vocab_size is not None and len(ids) and not 0 <= ids.min() <= ids.max() < self._vocab_size:
-            raise self._error(f"ids from {ids.min()} to {ids.max()}, the vocabulary has 0 to {self._vocab_size - 1}")
+            raise self._row_error(
+                f"ids from {ids.min()} to {ids.max()}, the vocabulary has 0 to {self._vocab_size - 1}"
+            )
         self._rows.append(arrays)
         self._held += len(ids)
         self._number += 1
         if self._held >= BATCH:
-            self._flush()
+            self._write_held_rows()
 
-    def _values(self, name: str, values: object, dtype: DType) -> npt.NDArray[Any]:
+    def _checked_field_values(self, name: str, values: object, dtype: DType) -> npt.NDArray[Any]:
         try:
             array = np.asarray(values)
         except ValueError as error:
-            raise self._error(f"{name} is not a list of numbers ({error})") from error
+            raise self._row_error(f"{name} is not a list of numbers ({error})") from error
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
-            raise self._error(f"{name} is not a list of numbers")
+            raise self._row_error(f"{name} is not a list of numbers")
         if dtype != "float32" and array.size and array.dtype.kind == "f":
-            raise self._error(f"{name} has fractions, but is declared {dtype}")
+            raise self._row_error(f"{name} has fractions, but is declared {dtype}")
         if dtype == "float32":
             if not np.isfinite(array).all() or np.abs(array).max(initial=0) > np.finfo(np.float32).max:
-                raise self._error(f"{name} has values that float32 cannot represent")
+                raise self._row_error(f"{name} has values that float32 cannot represent")
         elif array.size and (array.min() < np.iinfo(dtype).min or array.max() > np.iinfo(dtype).max):
-            raise self._error(f"{name} has values that {dtype} cannot represent")
+            raise self._row_error(f"{name} has values that {dtype} cannot represent")
         return array.astype(dtype)
 
-    def _error(self, what: str) -> DataError:
+    def _row_error(self, what: str) -> DataError:
         return DataError(f"row {self._number}: {what}; correct the row")
 
-    def _flush(self) -> None:
+    def _write_held_rows(self) -> None:
         if self._rows:
             lengths = np.array([len(next(iter(row.values()))) for row in self._rows], np.int64)
             batch = {name: (np.concatenate([row[name] for row in self._rows]), lengths) for name in self._fields}
@@ -126,7 +128,7 @@ class TokenCacheWriter:
 
     def close(self) -> CacheLedger:
         """Finishes the cache. Returns its Levanter ledger."""
-        self._flush()
+        self._write_held_rows()
         ledger = self._writer.close(preprocessor=self._metadata)
         put_checksums(self._store, "", self._uploads.sha256())
         return ledger
@@ -179,7 +181,7 @@ def _check_empty(store: Store, url: str) -> None:
     )
 
 
-def _made(url: str, options: Mapping[str, str] | None) -> Store:
+def _open_zarr_store(url: str, options: Mapping[str, str] | None) -> Store:
     if "://" not in url:
         Path(url).mkdir(parents=True, exist_ok=True)
     return open_store(url, options)

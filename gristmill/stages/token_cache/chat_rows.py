@@ -19,10 +19,10 @@ from gristmill.stages.token_cache.rows import (
     CacheRows,
     RowError,
     RowLengths,
-    field_of,
-    words_of,
+    document_field,
+    type_in_words,
 )
-from gristmill.text.utf8 import sizes_of
+from gristmill.text.utf8 import utf8_sizes
 
 _ARGUMENTS = ("conversations", "return_assistant_tokens_mask", "return_dict", "return_message_spans", "self")
 FORBIDDEN = frozenset((*_ARGUMENTS, "tokenize", "tokenizer", "messages", "bos_token", "eos_token"))
@@ -64,8 +64,8 @@ class ChatRows:
     def __init__(self, declared: Chat, template: str, offsets: TokenOffsets, encoder: Encoder, name: str) -> None:
         self._declared, self._encoder = declared, encoder
         self._offsets = offsets
-        self._template = self._compiled(template, strict=declared.undefined == "levanter")
-        self._lenient = self._compiled(template, strict=False)
+        self._template = self._compile_chat_template(template, strict=declared.undefined == "levanter")
+        self._lenient = self._compile_chat_template(template, strict=False)
         self.engine = encoder.engine
         self.metadata = {
             "tokenizer": name,
@@ -76,7 +76,7 @@ class ChatRows:
             "chat_template_kwargs_field": declared.chat_template_kwargs,
         }
 
-    def _compiled(self, template: str, *, strict: bool) -> ChatTemplate:
+    def _compile_chat_template(self, template: str, *, strict: bool) -> ChatTemplate:
         options = self._encoder.options
         bos, eos = options.bos or "", options.eos or ""
         today, refused = self._declared.today, self._encoder.refused
@@ -87,7 +87,7 @@ class ChatRows:
         troubles: list[RowError] = []
         rendered: list[_Rendered] = []
         for number, document in enumerate(documents):
-            conversation, trouble = self._rendered(document, number)
+            conversation, trouble = self._render_document(document, number)
             rendered.append(conversation)
             if trouble:
                 troubles.append(trouble)
@@ -97,31 +97,31 @@ class ChatRows:
         end = 0
         for number, (conversation, length) in enumerate(zip(rendered, lengths.tolist(), strict=True)):
             start, end = end, end + length
-            masks[start:end] = self._offsets.mask(conversation.text, ids[start:end], conversation.spans)
+            masks[start:end] = self._offsets.mask_tokens_in_spans(conversation.text, ids[start:end], conversation.spans)
             if self._declared.mask_user_turns and number not in in_trouble and not masks[start:end].any():
                 troubles.append(RowError(number, "no assistant turn", "nothing in it would be learnt"))
-        troubles += self._normalized(rendered, ids, lengths, in_trouble)
-        sizes = sizes_of([conversation.text for conversation in rendered])
+        troubles += self._normalization_errors(rendered, ids, lengths, in_trouble)
+        sizes = utf8_sizes([conversation.text for conversation in rendered])
         return CacheRows({"input_ids": (ids, lengths), "assistant_masks": (masks, lengths)}, troubles, sizes)
 
-    def _rendered(self, document: Any, number: int) -> tuple[_Rendered, RowError | None]:
+    def _render_document(self, document: Any, number: int) -> tuple[_Rendered, RowError | None]:
         """The text of a document's conversation, and the error of its row."""
         try:
-            messages, variables = self._messages(document), self._variables(document)
+            messages, variables = self._document_turns(document), self._template_variables(document)
             template = self._template
             if "chat_template" in variables:
-                template = self._own(variables.pop("chat_template"))
-            special = self._special(messages, number)
+                template = self._compile_row_template(variables.pop("chat_template"))
+            special = self._special_token_error(messages, number)
         except Unrendered as error:
             return _Rendered(), RowError(number, error.reason, error.detail, keepable=False)
         except RecursionError:
             return _Rendered(), RowError(number, "not rendered", "its turns are nested too deep", keepable=False)
-        conversation, trouble = self._render(template, messages, variables, number)
+        conversation, trouble = self._render_conversation(template, messages, variables, number)
         if special is None and conversation.brought is not None:
             special = RowError(number, SPECIAL, f"{conversation.brought!r} in the rendered text, not from the template")
         return conversation, trouble or special
 
-    def _render(
+    def _render_conversation(
         self, template: ChatTemplate, messages: Sequence[Turn], variables: Mapping[str, Any], number: int
     ) -> tuple[_Rendered, RowError | None]:
         """The text of a conversation. An undefined variable renders as nothing, and the row can still be kept."""
@@ -136,7 +136,7 @@ class ChatRows:
                 pass
         return _Rendered(), trouble
 
-    def _normalized(
+    def _normalization_errors(
         self, rendered: Sequence[_Rendered], ids: Ids, lengths: RowLengths, in_trouble: set[int]
     ) -> Iterator[RowError]:
         """The errors of conversations that have more special tokens than their texts have special strings."""
@@ -148,7 +148,7 @@ class ChatRows:
             if number not in in_trouble and count > sum(1 for _ in refused.finditer(conversation.text)):
                 yield RowError(number, SPECIAL, NORMALIZED)
 
-    def _special(self, messages: Sequence[Turn], number: int) -> RowError | None:
+    def _special_token_error(self, messages: Sequence[Turn], number: int) -> RowError | None:
         """The error of a conversation whose turns hold a special token, if the recipe refuses these."""
         refused = self._encoder.refused
         if refused is None:
@@ -159,30 +159,30 @@ class ChatRows:
                 return RowError(number, SPECIAL, f"{match[0]!r} in turn {place}")
         return None
 
-    def _own(self, template: object) -> ChatTemplate:
+    def _compile_row_template(self, template: object) -> ChatTemplate:
         """Compiles a template that a row has among its variables."""
         if not self._declared.row_templates:
             raise Unrendered(
                 "row brings its own template", "only a format with row_templates=True lets data bring templates"
             )
         if not isinstance(template, str):
-            raise Unrendered("row brings its own template", f"it is {words_of(template)}, not a string")
+            raise Unrendered("row brings its own template", f"it is {type_in_words(template)}, not a string")
         try:
-            return self._compiled(template, strict=self._declared.undefined == "levanter")
+            return self._compile_chat_template(template, strict=self._declared.undefined == "levanter")
         except RecipeError as error:
             raise Unrendered("row brings its own template", str(error)) from error
 
-    def _messages(self, document: Any) -> list[Turn]:
+    def _document_turns(self, document: Any) -> list[Turn]:
         key = self._declared.messages_field
-        turns = field_of(document, key)
+        turns = document_field(document, key)
         if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-            raise Unrendered("no messages", f"metadata.{key} is {words_of(turns)}, not a list of turns")
-        return [*self._system(document), *turns]
+            raise Unrendered("no messages", f"metadata.{key} is {type_in_words(turns)}, not a list of turns")
+        return [*self._system_prompt_turns(document), *turns]
 
-    def _system(self, document: Any) -> list[Turn]:
+    def _system_prompt_turns(self, document: Any) -> list[Turn]:
         """The system prompt as the first turn, if the row has one."""
         key = self._declared.system_prompt
-        prompt = MISSING if key is None else field_of(document, key)
+        prompt = MISSING if key is None else document_field(document, key)
         if prompt is MISSING or prompt is None:
             return []
         if isinstance(prompt, str):
@@ -190,17 +190,17 @@ class ChatRows:
         if isinstance(prompt, dict) and "content" in prompt:
             return [{**prompt, "role": "system"}]
         raise Unrendered(
-            "no system prompt", f"metadata.{key} is {words_of(prompt)}: give a string, or a turn with content"
+            "no system prompt", f"metadata.{key} is {type_in_words(prompt)}: give a string, or a turn with content"
         )
 
-    def _variables(self, document: Any) -> dict[str, Any]:
+    def _template_variables(self, document: Any) -> dict[str, Any]:
         """The row's own variables for the template."""
         key = self._declared.chat_template_kwargs
-        variables = MISSING if key is None else field_of(document, key)
+        variables = MISSING if key is None else document_field(document, key)
         if variables is MISSING or variables is None:
             return {}
         if not isinstance(variables, dict):
-            what = f"metadata.{key} is {words_of(variables)}, not a mapping"
+            what = f"metadata.{key} is {type_in_words(variables)}, not a mapping"
             raise Unrendered("template variables are not valid", what)
         for name in sorted(FORBIDDEN & variables.keys()):
             raise Unrendered("template variables are not valid", f"metadata.{key} may not set {name}")

@@ -13,12 +13,12 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
-from gristmill.formats.levanter.cache import CacheReader, copy_range, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, copy_range, range_reader_of_store
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.adopted import shard_file
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.store.hashing import sha256_of
-from gristmill.recipes.row_format import format_of
+from gristmill.lake.store.hashing import hash_object
+from gristmill.recipes.row_format import format_from_mapping
 from gristmill.recipes.tokenizer import TokenizerOptions
 from gristmill.stages.token_cache.part import Part, PartRecord
 from gristmill.stages.token_cache.row_encoder import row_encoder
@@ -63,13 +63,13 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
         ledger, data = read_tokenizer(self._store, spec.tokenizer)
         if ledger.fingerprint != spec.fingerprint:
             raise StoreError(f"tokenizer {spec.tokenizer}: changed since this run was planned; start the run again")
-        self._format = format_of(spec.format)
+        self._format = format_from_mapping(spec.format)
         facts = read_reference(self._store, ledger)
         self._encoder, vocabulary = row_encoder(self._format, spec.tokenizer, data, spec.options, facts)
         self._tokenizer = ShardTokenizer(self._encoder, vocabulary, self._format.on_trouble, spec.validation)
 
     def grind(self, item: Item, body: TokenCacheItem) -> Outcome:
-        old = body.old if body.old and self._proven(body.old) else None
+        old = body.old if body.old and self._is_part_unchanged(body.old) else None
         dtypes, metadata = self._format.dtypes, self._encoder.metadata
         part = Part(self._store, self._spec, item.name, body.inputs, body.folder, self._spec.splits, dtypes, metadata)
         facts = {"shards tokenized": 0, "shards copied": 0}
@@ -77,10 +77,10 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
         def write() -> None:
             for shard in body.shards:
                 part.begin_shard()
-                copied = self._copy(shard, old, part)
+                copied = self._copy_shard_tokens(shard, old, part)
                 if not copied:
                     file = shard_file(self._store, self._spec.documents, shard)
-                    self._tokenizer.tokenize(file, part.writers, part.end_shard)
+                    self._tokenizer.tokenize_shard(file, part.writers, part.end_shard)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 
         ground = write_shards(self._store, [part], write)
@@ -88,27 +88,27 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
             facts[f"engine {self._encoder.engine}"] = 1
         return Outcome(ground, facts)
 
-    def _proven(self, old: PartRecord) -> bool:
+    def _is_part_unchanged(self, old: PartRecord) -> bool:
         """Whether every object of the old part has the sha256 in its ledger.
 
         blosc does not detect every flipped bit, and the new part's checksums would make the damage look valid.
         """
         for path, (sha256, _) in old.objects.items():
             try:
-                if sha256_of(self._store, path) != sha256:
+                if hash_object(self._store, path) != sha256:
                     return False
             except StoreError:
                 return False
         return True
 
-    def _copy(self, shard: Shard, old: PartRecord | None, part: Part) -> bool:
+    def _copy_shard_tokens(self, shard: Shard, old: PartRecord | None, part: Part) -> bool:
         """Copies a shard's ids from the old part, if they were made from the same content. Returns whether it did."""
         recorded = old.shards.get(shard.name) if old else None
         if old is None or recorded is None or recorded.content != shard.identity or not recorded.is_counted:
             return False
         for split, (first, rows, _, _) in recorded.ranges.items():
             if rows:
-                reader = CacheReader(ranges_of(self._store), old.folders[split].rstrip("/"))
+                reader = CacheReader(range_reader_of_store(self._store), old.folders[split].rstrip("/"))
                 copy_range(reader, first, first + rows, part.writers[split])
         part.end_shard(shard, recorded.facts, recorded.dropped, recorded.held)
         return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.lake.address import cache_asset, cache_index, tokenizer_asset
-from gristmill.lake.asset_kinds import CONSOLIDATED, names_of
+from gristmill.lake.asset_kinds import CONSOLIDATED, names_in_asset_address
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format, Text
 from gristmill.recipes.tokenizer import Tokenizer
@@ -48,7 +48,7 @@ def data_yaml(
         )
         for stream in mix.streams
     }
-    place = index if folders is None else CONSOLIDATED.at(**names_of(index))
+    place = index if folders is None else CONSOLIDATED.at(**names_in_asset_address(index))
     config = trainer_config(root, place, caches, eos=tokenizer.eos is not None) | {
         "train_weights": dict(weights),
         "mixture_block_size": mix.block,
@@ -79,7 +79,7 @@ def trainer_config(root: str, asset: str, caches: Mapping[str, tuple[str, Format
         if isinstance(form, Text) and form.pack is not None:
             components[stream]["pack"] = form.pack
     return {
-        "tokenizer": f"{root}/{tokenizer_asset(names_of(asset)['tokenizer'])}",
+        "tokenizer": f"{root}/{tokenizer_asset(names_in_asset_address(asset)['tokenizer'])}",
         "cache_catalog": f"{root}/{asset}/{CATALOG}",
         "enforce_eos": eos,
         "auto_build_caches": False,

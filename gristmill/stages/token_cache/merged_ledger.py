@@ -6,7 +6,7 @@ from typing import Any
 from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, CacheLedger, load_ledger, merged_ledger
 from gristmill.lake.address import SPLITS, place
-from gristmill.lake.asset_kinds import TOKEN_CACHE, names_of
+from gristmill.lake.asset_kinds import TOKEN_CACHE, names_in_asset_address
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
@@ -21,7 +21,7 @@ def unnamed_merged(store: Store, index: str, named: Collection[str]) -> Iterator
         index: address of the index.
         named: paths of the files of the index.
     """
-    for stream in list_assets(store, TOKEN_CACHE, **names_of(index)):
+    for stream in list_assets(store, TOKEN_CACHE, **names_in_asset_address(index)):
         for path in (f"{stream}/{split}/{LEDGER_NAME}" for split in SPLITS):
             if path not in named and store.head(path) is not None:
                 yield path
@@ -46,7 +46,7 @@ def merge_slices(store: Store, asset: str, split: str, snapshots: Sequence[str])
     for snapshot in snapshots:
         partition = place(asset, snapshot)
         for row in read_ledger(store, partition)[1]:
-            folder = PartObjects.of_row(row, partition.table).folder(split, row.name, partition.table)
+            folder = PartObjects.decode_from_row(row, partition.table).split_folder(split, row.name, partition.table)
             path = folder + LEDGER_NAME
             tagged = store.read_tagged(path)
             if tagged is None:

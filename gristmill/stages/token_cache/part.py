@@ -110,7 +110,7 @@ class PartObjects(StoredPart, frozen=True):
 
     folders: dict[str, str]
 
-    def folder(self, split: str, part: str, table: str) -> str:
+    def split_folder(self, split: str, part: str, table: str) -> str:
         """The folder of a split.
 
         Args:
@@ -162,7 +162,7 @@ def part_records(rows: Iterable[Shard]) -> dict[str, PartRecord]:
     return records
 
 
-def _named(row: Shard, field: str) -> Mapping[str, Any]:
+def _named_record_values(row: Shard, field: str) -> Mapping[str, Any]:
     """What a row's record names, by name; nothing if the record is not valid."""
     named = row.extra.get(field)
     return named if isinstance(named, dict) else {}
@@ -173,12 +173,12 @@ def row_with_shard(rows: Iterable[Shard], name: str) -> Shard | None:
 
     It decodes no record, because a table may have thousands of rows.
     """
-    return next((row for row in rows if name in _named(row, "shards")), None)
+    return next((row for row in rows if name in _named_record_values(row, "shards")), None)
 
 
 def row_with_folder(rows: Iterable[Shard], split: str, folder: str) -> Shard | None:
     """The row of the part whose split is in this folder; None if there is no such row. It decodes no record."""
-    return next((row for row in rows if _named(row, "folders").get(split) == folder), None)
+    return next((row for row in rows if _named_record_values(row, "folders").get(split) == folder), None)
 
 
 class _Split(CacheWriter):
@@ -201,8 +201,8 @@ class _Split(CacheWriter):
         self.tokens += len(batch[self._ids_field][0])
         super().append_batch(batch)
 
-    def digests(self) -> list[str]:
-        return self._digests.hexdigests()
+    def field_digests(self) -> list[str]:
+        return self._digests.field_hex_digests()
 
 
 class RowDigests:
@@ -224,7 +224,7 @@ class RowDigests:
             elements.update(np.ascontiguousarray(flat).data)
             rows.update(np.ascontiguousarray(lengths).data)
 
-    def hexdigests(self) -> list[str]:
+    def field_hex_digests(self) -> list[str]:
         """The two digests of each field, in the order of the fields: elements, then lengths."""
         return [digest.hexdigest() for pair in self._hashers.values() for digest in pair]
 
@@ -300,7 +300,7 @@ class Part(PartOutput):
         for split, writer in self.writers.items():
             writer.close(self._shard_rows[split], self._metadata)
             self.counts |= {f"{split} tokens": writer.tokens, f"{split} rows": writer.rows}
-            digests += [split, *writer.digests()]
+            digests += [split, *writer.field_digests()]
         tokens = sum(writer.tokens for writer in self.writers.values())
         rows = sum(writer.rows for writer in self.writers.values())
         facts = add_statistics(shard.facts for shard in self._shards.values())

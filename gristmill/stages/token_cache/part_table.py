@@ -114,10 +114,10 @@ class PartTable:
             for split, folder in sorted(record.folders.items()):
                 if folder + LEDGER_NAME not in record.objects:
                     yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table")
-                yield from self._split(part, record, split, folder)
-            yield from _sums(self._place, part, record)
+                yield from self._split_findings(part, record, split, folder)
+            yield from _part_total_findings(self._place, part, record)
 
-    def _split(self, part: Shard, record: PartRecord, split: str, folder: str) -> Iterator[Finding]:
+    def _split_findings(self, part: Shard, record: PartRecord, split: str, folder: str) -> Iterator[Finding]:
         ranges = record.in_order(split)
         path = folder + LEDGER_NAME
         rows, tokens, broken = 0, 0, ""
@@ -137,10 +137,10 @@ class PartTable:
         except DataError as error:
             yield Finding(path, None, str(error))
             return
-        yield from _levanter(path, ledger, ranges, (rows, tokens))
+        yield from _levanter_ledger_findings(path, ledger, ranges, (rows, tokens))
 
 
-def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
+def _part_total_findings(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     """Findings unless the row's totals are the sums over its shards and objects."""
     sums = {
         "rows": sum(shard.rows for shard in record.shards.values()),
@@ -151,10 +151,10 @@ def _sums(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     for what, number in sums.items():
         if totals[what] != number:
             yield Finding(place.table, None, f"part {part.name}: {totals[what]} {what}, but they sum to {number}")
-    yield from _statistics(place, part, record)
+    yield from _part_statistics_findings(place, part, record)
 
 
-def _statistics(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
+def _part_statistics_findings(place: Place, part: Shard, record: PartRecord) -> Iterator[Finding]:
     """Findings unless the row's statistics are the sums over its shards. Parts of Gristmill 0.1 have none of shards."""
     shards = record.shards.values()
     facts = add_statistics(shard.facts for shard in shards)
@@ -170,12 +170,12 @@ def _statistics(place: Place, part: Shard, record: PartRecord) -> Iterator[Findi
         yield Finding(place.table, None, f"part {part.name}: its statistics are not the sums over its shards")
 
 
-def ids_of(counts: Mapping[str, int]) -> int:
+def token_count(counts: Mapping[str, int]) -> int:
     """The number of tokens, from a Levanter ledger's counts by field. The token ids are the first field."""
     return next(iter(counts.values()), 0)
 
 
-def _levanter(
+def _levanter_ledger_findings(
     path: str, ledger: LevanterLedger, ranges: Sequence[tuple[str, Range]], ends: tuple[int, int]
 ) -> Iterator[Finding]:
     """Findings unless a part's own Levanter ledger has the same shards, rows and tokens as ours."""
@@ -191,6 +191,6 @@ def _levanter(
             yield Finding(path, None, f"shard {name} begins at row {begin} here, at {firsts[name]} in our ledger")
             return
         begin += ledger["shard_rows"][name]
-    rows, tokens = ledger["total_num_rows"], ids_of(ledger["field_counts"])
+    rows, tokens = ledger["total_num_rows"], token_count(ledger["field_counts"])
     if (rows, tokens) != ends:
         yield Finding(path, None, f"{rows} rows and {tokens} tokens, but {ends[0]} and {ends[1]} in our ledger")

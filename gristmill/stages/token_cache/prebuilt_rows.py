@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from gristmill.recipes.row_format import Prebuilt
-from gristmill.stages.token_cache.rows import CacheRows, Fields, RowError, Values, field_of, words_of
-from gristmill.text.utf8 import sizes_of
+from gristmill.stages.token_cache.rows import CacheRows, Fields, RowError, Values, document_field, type_in_words
+from gristmill.text.utf8 import utf8_sizes
 
 
 class _Built(msgspec.Struct):
@@ -37,10 +37,10 @@ class PrebuiltRows:
         rows: dict[str, list[Values]] = {name: [] for name in declared.dtypes}
         troubles: list[RowError] = []
         for number, document in enumerate(documents):
-            ids, trouble = self._ids(document, number)
+            ids, trouble = self._row_token_ids(document, number)
             rows[declared.input_ids_key].append(ids)
             if declared.loss_weights_key is not None:
-                weights, other = self._weights(document, number, declared.loss_weights_key, len(ids))
+                weights, other = self._row_loss_weights(document, number, declared.loss_weights_key, len(ids))
                 rows[declared.loss_weights_key].append(weights)
                 trouble = trouble if trouble and not trouble.keepable else other or trouble
             if trouble:
@@ -49,14 +49,14 @@ class PrebuiltRows:
         for name, parts in rows.items():
             flat = np.concatenate(parts) if parts else np.empty(0, declared.dtypes[name])
             fields[name] = (flat, np.fromiter(map(len, parts), np.int64, len(parts)))
-        return CacheRows(fields, troubles, sizes_of([document.text for document in documents]))
+        return CacheRows(fields, troubles, utf8_sizes([document.text for document in documents]))
 
-    def _ids(self, document: Any, number: int) -> tuple[Values, RowError | None]:
+    def _row_token_ids(self, document: Any, number: int) -> tuple[Values, RowError | None]:
         key, nothing = self._declared.input_ids_key, np.empty(0, np.int32)
-        values = field_of(document, key)
+        values = document_field(document, key)
         if not isinstance(values, list):
             return nothing, RowError(
-                number, "no token ids", f"metadata.{key} is {words_of(values)}, not a list", keepable=False
+                number, "no token ids", f"metadata.{key} is {type_in_words(values)}, not a list", keepable=False
             )
         if not values:
             return nothing, RowError(number, "no token ids", f"metadata.{key} is empty", keepable=False)
@@ -78,11 +78,11 @@ class PrebuiltRows:
             )
         return ids, None
 
-    def _weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, RowError | None]:
+    def _row_loss_weights(self, document: Any, number: int, key: str, count: int) -> tuple[Values, RowError | None]:
         nothing = np.zeros(count, np.float32)
-        values = field_of(document, key)
+        values = document_field(document, key)
         if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
-            what = f"metadata.{key} is {words_of(values)}, not a list of numbers"
+            what = f"metadata.{key} is {type_in_words(values)}, not a list of numbers"
             return nothing, RowError(number, "no loss weights", what, keepable=False)
         if len(values) != count:
             what = f"metadata.{key} has {len(values)} weights for {count} ids"

@@ -45,6 +45,6 @@ def row_encoder(
         from gristmill.encoding.offsets import TokenOffsets  # noqa: PLC0415
         from gristmill.stages.token_cache.chat_rows import ChatRows  # noqa: PLC0415 - imports Jinja, which texts do not need
 
-        offsets = TokenOffsets(tokenizer_json, encoder.reference, facts.vocabulary)
+        offsets = TokenOffsets(tokenizer_json, encoder.reference_tokenizer, facts.vocabulary)
         return ChatRows(declared, options.chat_template, offsets, encoder, name), facts.vocabulary
     return PrebuiltRows(declared, encoder.vocab_size), facts.vocabulary

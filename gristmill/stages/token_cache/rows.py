@@ -74,7 +74,7 @@ class RowEncoder(Protocol):
         """Encodes a batch of documents."""
 
 
-def field_of(document: Any, name: str) -> Any:
+def document_field(document: Any, name: str) -> Any:
     """The value of a field that a format names: `text`, or a key of `metadata`. MISSING if there is no such field."""
     if name == "text":
         return document.text
@@ -82,7 +82,7 @@ def field_of(document: Any, name: str) -> Any:
     return metadata.get(name, MISSING) if isinstance(metadata, dict) else MISSING
 
 
-def words_of(value: Any) -> str:
+def type_in_words(value: Any) -> str:
     """The type of a value, in words for a message."""
     return "missing" if value is MISSING else "null" if value is None else f"{type(value).__name__}"
 

@@ -13,7 +13,7 @@ from gristmill.lake.identity import PairDigest
 from gristmill.lake.ledger.adopted import ShardFile
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import pack_bits
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.recipes.row_format import OnTrouble
 from gristmill.stages.mixing.held_out import held_rows
 from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, choose_rows
@@ -63,7 +63,7 @@ class ShardTokenizer:
         self._encoder, self._vocabulary = encoder, vocabulary
         self._policy, self._validation = policy, validation
 
-    def tokenize(self, file: ShardFile, takers: Mapping[str, RowsTaker], end: End) -> None:
+    def tokenize_shard(self, file: ShardFile, takers: Mapping[str, RowsTaker], end: End) -> None:
         """Tokenizes a shard.
 
         Args:
@@ -84,23 +84,23 @@ class ShardTokenizer:
                     f"{path}: has a row {len(by_key)} (counted from 0), but {shard.rows} documents in its ledger; make"
                     " the mix's slice again"
                 )
-            apart.flags = self._flags(documents) if by_key is None else by_key[first : first + len(documents)]
-            self._append(documents, path, first, takers, counting, apart)
+            apart.flags = self._held_out_flags(documents) if by_key is None else by_key[first : first + len(documents)]
+            self._append_token_rows(documents, path, first, takers, counting, apart)
             ids.update((each.source, each.id) for each in documents)
             del documents  # a text may be huge: free it before the next batch is read
         file.check_ids(ids)
         if shard.rows and len(apart.dropped) == shard.rows:
-            raise DataError(all_dropped(path, shard.rows, counting.facts().dropped))
+            raise DataError(all_dropped(path, shard.rows, counting.token_statistics().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
-        end(shard, counting.facts(), tuple(apart.dropped), held)
+        end(shard, counting.token_statistics(), tuple(apart.dropped), held)
 
-    def _flags(self, documents: Sequence[Any]) -> NDArray[np.bool_]:
+    def _held_out_flags(self, documents: Sequence[Any]) -> NDArray[np.bool_]:
         """For each document, whether the draw by its (source, id) holds it out."""
         share = self._validation
-        drawn = (bool(share) and fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
+        drawn = (bool(share) and draw_fraction((each.source, each.id), VALIDATION_SEED) < share for each in documents)
         return np.fromiter(drawn, dtype=np.bool_, count=len(documents))
 
-    def _append(
+    def _append_token_rows(
         self,
         documents: Sequence[Any],
         path: str,

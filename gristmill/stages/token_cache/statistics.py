@@ -43,7 +43,7 @@ class TokenStatistics(msgspec.Struct, frozen=True, omit_defaults=True):
         return {name: number for name, number in counts.items() if number} | kept
 
 
-def edges_of(count: int) -> list[int]:
+def length_bucket_edges(count: int) -> list[int]:
     """The edges of `count` length buckets: 0, 1, 2, 4, 8, ... (count + 1 numbers)."""
     return [0, *(1 << n for n in range(count))]
 
@@ -57,14 +57,19 @@ def add_statistics(facts: Iterable[TokenStatistics]) -> TokenStatistics:
             total.bytes + counted.bytes,
             total.unknown + counted.unknown,
             total.fragments + counted.fragments,
-            tuple(a + b for a, b in zip(_padded(total.lengths, width), _padded(counted.lengths, width), strict=True)),
+            tuple(
+                a + b
+                for a, b in zip(
+                    _pad_row_lengths(total.lengths, width), _pad_row_lengths(counted.lengths, width), strict=True
+                )
+            ),
             sum_counts((total.kept, counted.kept)),
             sum_counts((total.dropped, counted.dropped)),
         )
     return total
 
 
-def _padded(lengths: Sequence[int], width: int) -> list[int]:
+def _pad_row_lengths(lengths: Sequence[int], width: int) -> list[int]:
     return [*lengths, *[0] * (width - len(lengths))]
 
 
@@ -101,7 +106,7 @@ class TokenCounter:
         add_counts(self._kept, kept or {})
         add_counts(self._dropped, dropped or {})
 
-    def facts(self) -> TokenStatistics:
+    def token_statistics(self) -> TokenStatistics:
         """The statistics of all rows counted so far."""
         used = np.flatnonzero(self._lengths)
         lengths = tuple(self._lengths[: used[-1] + 1].tolist()) if len(used) else ()

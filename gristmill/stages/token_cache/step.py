@@ -19,7 +19,7 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.draw import VALIDATION_SEED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_keys, parameters_of
+from gristmill.recipes.row_format import NULL_KEYS, Chat, Text, asks_for_null_keys, format_parameters
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.held_out import check_held_out
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
@@ -71,7 +71,7 @@ class TokenCacheStep(OneAssetStep):
                 self.mix.validation,
                 *([self.mix.held_out.parameters()] if self.mix.held_out else []),
                 *([] if tokenizer.specials == "tokens" else [tokenizer.specials]),
-                *([] if declared == Text() else [parameters_of(declared)]),
+                *([] if declared == Text() else [format_parameters(declared)]),
                 *(NULL_KEYS if asks_for_null_keys(declared) else ()),
             ]
         )
@@ -83,10 +83,10 @@ class TokenCacheStep(OneAssetStep):
         documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
         return cache_complete(store, read_ledger(store, documents)[1], parts, partition)
 
-    def _recipe(self, fingerprint: str, template: str | None) -> Recipe:
+    def _cache_recipe(self, fingerprint: str, template: str | None) -> Recipe:
         declared = self.mix.stream(self.stream).format
         parameters: dict[str, Any] = {
-            "format": "text" if declared == Text() else parameters_of(declared),
+            "format": "text" if declared == Text() else format_parameters(declared),
             "tokenizer": fingerprint,
             **self.tokenizer.options(template).parameters(),
             "validation": self.mix.validation,
@@ -109,10 +109,10 @@ class TokenCacheStep(OneAssetStep):
                 tokenizer encodes special strings as text although templates write them.
         """
         tokenizer, _ = read_tokenizer(store, self.tokenizer.name)
-        template = self.template_of(store)
+        template = self.chat_template_text(store)
         ledger, shards = read_ledger(store, self.documents)
         check_held_out(self.mix.held_out, ledger)
-        recipe = self._recipe(tokenizer.fingerprint, template)
+        recipe = self._cache_recipe(tokenizer.fingerprint, template)
         tokenizer_input = Input(tokenizer_asset(self.tokenizer.name), "tokenizer.json", tokenizer.fingerprint)
         documents = self.documents.asset
         groups: dict[str, list[Shard]] = {}
@@ -133,11 +133,11 @@ class TokenCacheStep(OneAssetStep):
             options=self.tokenizer.options(template),
             validation=self.mix.validation,
             splits=("train", "validation") if self.mix.validation else ("train",),
-            format=parameters_of(self.mix.stream(self.stream).format),
+            format=format_parameters(self.mix.stream(self.stream).format),
         )
         return TokenCachePlan(target, spec, bodies, lambda body: sum(shard.length for shard in body.shards))
 
-    def template_of(self, store: Store) -> str | None:
+    def chat_template_text(self, store: Store) -> str | None:
         """The chat template: the format's or, if it has none, the tokenizer's. None for other formats.
 
         Raises:

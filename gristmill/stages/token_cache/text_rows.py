@@ -7,8 +7,16 @@ import msgspec
 
 from gristmill.encoding.encoder import Encoder
 from gristmill.recipes.row_format import Text
-from gristmill.stages.token_cache.rows import MISSING, NORMALIZED, SPECIAL, CacheRows, RowError, field_of, words_of
-from gristmill.text.utf8 import sizes_of
+from gristmill.stages.token_cache.rows import (
+    MISSING,
+    NORMALIZED,
+    SPECIAL,
+    CacheRows,
+    RowError,
+    document_field,
+    type_in_words,
+)
+from gristmill.text.utf8 import utf8_sizes
 
 
 class _TextField(msgspec.Struct, gc=False):
@@ -50,21 +58,21 @@ class TextRows:
     def __call__(self, documents: Sequence[Any]) -> CacheRows:
         """See RowEncoder."""
         if self._key == "text":
-            return self._rows([document.text for document in documents], [])
+            return self._tokenize_texts([document.text for document in documents], [])
         troubles: list[RowError] = []
         texts: list[str] = []
         for number, document in enumerate(documents):
-            text = field_of(document, self._key)
+            text = document_field(document, self._key)
             if not isinstance(text, str):
-                what = f"metadata.{self._key} is {words_of(text)}, not a string"
+                what = f"metadata.{self._key} is {type_in_words(text)}, not a string"
                 if text is MISSING:
                     what += ": a field that became the document's text is not there a second time (format=Text())"
                 troubles.append(RowError(number, "no text", what))
                 text = ""
             texts.append(text)
-        return self._rows(texts, troubles)
+        return self._tokenize_texts(texts, troubles)
 
-    def _rows(self, texts: Sequence[str], troubles: list[RowError]) -> CacheRows:
+    def _tokenize_texts(self, texts: Sequence[str], troubles: list[RowError]) -> CacheRows:
         ids, lengths = self._encoder.encode(texts)
         refused = self._encoder.refused
         if refused is not None:
@@ -79,4 +87,4 @@ class TextRows:
                     troubles.append(RowError(number, SPECIAL, f"{match[0]!r} at character {match.start()}"))
                 elif count > ours:
                     troubles.append(RowError(number, SPECIAL, NORMALIZED))
-        return CacheRows({"input_ids": (ids, lengths)}, troubles, sizes_of(texts))
+        return CacheRows({"input_ids": (ids, lengths)}, troubles, utf8_sizes(texts))

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import MEND, RangeRead
 from gristmill.formats.levanter.array_writer import Values
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartObjects
 
@@ -42,16 +42,16 @@ class Proven:
 
     def __init__(self, store: Store, objects: Objects) -> None:
         self._store, self._objects = store, objects
-        self._read = ranges_of(store)
+        self._read = range_reader_of_store(store)
         self._proven: set[str] = set()
 
     def __call__(self, path: str, start: int, end: int | None, /) -> bytes:
         if path not in self._proven:
-            self._prove(path)
+            self._prove_object(path)
             self._proven.add(path)
         return self._read(path, start, end)
 
-    def _prove(self, path: str) -> None:
+    def _prove_object(self, path: str) -> None:
         if path not in self._objects:
             raise DataError(f"{path}: no ledger names this object; {MEND}")
         sha256, size = self._objects[path]
@@ -60,7 +60,7 @@ class Proven:
             raise DataError(f"{path} is missing; {MEND}")
         if entry.size != size:
             raise DataError(f"{path}: {entry.size} bytes, in its ledger {size}; {MEND}")
-        computed = sha256_of(self._store, path)
+        computed = hash_object(self._store, path)
         if computed != sha256:
             raise DataError(f"{path}: its sha256 is {computed}, in its ledger {sha256}: damaged; {MEND}")
 
@@ -116,9 +116,9 @@ class TokenStream:
 
     def count(self, field: str) -> int:
         """The number of elements of a field in all rows."""
-        return int(self._ends_of(field)[-1])
+        return int(self._part_ends(field)[-1])
 
-    def bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
+    def row_bounds(self, field: str, first: int, last: int) -> npt.NDArray[np.int64]:
         """Where rows [first, last) begin in the field's stream of elements, and where the last of them ends.
 
         Returns:
@@ -130,42 +130,42 @@ class TokenStream:
         """
         if not 0 <= first <= last <= self.rows:
             raise IndexError(f"rows {first} to {last} of {self.rows}")
-        ends = self._ends_of(field)
+        ends = self._part_ends(field)
         by_part = [np.zeros(1, np.int64)] if first == last == 0 else []
-        for part, begin, stop in self._pieces(self._row_ends, first, last):
-            bounds = self._part(part).bounds(field, begin, stop) + ends[part]
+        for part, begin, stop in self._element_ranges_by_part(self._row_ends, first, last):
+            bounds = self._part_reader(part).bounds(field, begin, stop) + ends[part]
             by_part.append(bounds[1:] if by_part else bounds)
         if not by_part:  # first == last > 0: the result is the end of row first - 1
-            return self.bounds(field, first - 1, first)[1:]
+            return self.row_bounds(field, first - 1, first)[1:]
         return np.concatenate(by_part)
 
-    def elements(self, field: str, start: int, stop: int) -> Values:
+    def read_elements(self, field: str, start: int, stop: int) -> Values:
         """The elements [start, stop) of the field's stream (stop - start,). Raises the errors of `bounds`."""
-        ends = self._ends_of(field)
+        ends = self._part_ends(field)
         if not 0 <= start <= stop <= ends[-1]:
             raise IndexError(f"elements {start} to {stop} of {ends[-1]} {field}")
-        pieces = self._pieces(ends, start, stop)
-        by_part = [self._part(part).elements(field, begin, end) for part, begin, end in pieces]
+        pieces = self._element_ranges_by_part(ends, start, stop)
+        by_part = [self._part_reader(part).elements(field, begin, end) for part, begin, end in pieces]
         return np.concatenate(by_part) if by_part else np.empty(0, np.int32)
 
     def row(self, field: str, number: int) -> Values:
         """The elements of one row (n); raises the same errors as `bounds`."""
-        start, stop = self.bounds(field, number, number + 1).tolist()
-        return self.elements(field, start, stop)
+        start, stop = self.row_bounds(field, number, number + 1).tolist()
+        return self.read_elements(field, start, stop)
 
     def lengths(self, *fields: str) -> Iterator[list[npt.NDArray[np.int64]]]:
         """The number of elements of each row, block by block: one array for each field. No element is read."""
         for first in range(0, self.rows, BLOCK):
             last = min(first + BLOCK, self.rows)
-            yield [np.diff(self.bounds(field, first, last)) for field in fields]
+            yield [np.diff(self.row_bounds(field, first, last)) for field in fields]
 
-    def row_of(self, field: str, element: int) -> int:
+    def row_of_element(self, field: str, element: int) -> int:
         """The number of the row that contains an element of the field's stream; raises the errors of `elements`."""
-        ends = self._ends_of(field)
+        ends = self._part_ends(field)
         if not 0 <= element < ends[-1]:
             raise IndexError(f"element {element} of {ends[-1]} {field}")
         part = int(np.searchsorted(ends, element, "right")) - 1
-        inside, reader = element - int(ends[part]), self._part(part)
+        inside, reader = element - int(ends[part]), self._part_reader(part)
         low, high = 0, reader.rows
         while high - low > 1:  # row `low` begins at or before the element, row `high` after it
             middle = (low + high) // 2
@@ -179,20 +179,20 @@ class TokenStream:
         """The readers of the parts that have rows, in order; raises the same errors as `bounds`."""
         for number in range(len(self.parts)):
             if self._row_ends[number] < self._row_ends[number + 1]:
-                yield self._part(number)
+                yield self._part_reader(number)
 
-    def part_of(self, row: int) -> tuple[str, int]:
+    def part_of_row(self, row: int) -> tuple[str, int]:
         """The name of the part that contains a row, and the row's number in it; IndexError if no such row exists."""
         if not 0 <= row < self.rows:
             raise IndexError(f"row {row} of {self.rows}")
         part = int(np.searchsorted(self._row_ends, row, "right")) - 1
         return self.parts[part], row - int(self._row_ends[part])
 
-    def first_row_of(self, part: str) -> int | None:
+    def first_row_of_part(self, part: str) -> int | None:
         """The number of a part's first row; None if the split's ledger does not name the part."""
         return int(self._row_ends[self.parts.index(part)]) if part in self.parts else None
 
-    def _ends_of(self, field: str) -> npt.NDArray[np.int64]:
+    def _part_ends(self, field: str) -> npt.NDArray[np.int64]:
         if field not in self._ends and self.rows:
             raise DataError(
                 f"{self.path}: its rows have no field {field!r}, but {', '.join(self._counts)}: they were made in"
@@ -201,7 +201,9 @@ class TokenStream:
             )
         return self._ends.get(field, np.zeros(len(self.parts) + 1, np.int64))
 
-    def _pieces(self, ends: npt.NDArray[np.int64], start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+    def _element_ranges_by_part(
+        self, ends: npt.NDArray[np.int64], start: int, stop: int
+    ) -> Iterator[tuple[int, int, int]]:
         """(part, begin, end) of each piece of [start, stop). `ends` has the boundaries of the parts."""
         part = int(np.searchsorted(ends, start, "right")) - 1
         while start < stop:
@@ -211,18 +213,20 @@ class TokenStream:
                 start = end
             part += 1
 
-    def _part(self, number: int) -> CacheReader:
+    def _part_reader(self, number: int) -> CacheReader:
         reader = self._open.pop(number, None)
         if reader is None:
-            reader = self._opened(number)
+            reader = self._open_part_reader(number)
             while len(self._open) >= OPEN_PARTS:
                 del self._open[next(iter(self._open))]
         self._open[number] = reader  # inserted last, so that the first is the least recently used
         return reader
 
-    def _opened(self, number: int) -> CacheReader:
+    def _open_part_reader(self, number: int) -> CacheReader:
         name = self.parts[number]
-        read: RangeRead = ranges_of(self._store) if self._objects is None else Proven(self._store, self._objects(name))
+        read: RangeRead = (
+            range_reader_of_store(self._store) if self._objects is None else Proven(self._store, self._objects(name))
+        )
         reader = CacheReader(read, f"{self.path}/{name}" if name else self.path)
         rows = int(self._row_ends[number + 1] - self._row_ends[number])
         counts = {field: int(ends[number + 1] - ends[number]) for field, ends in self._ends.items()}
@@ -257,7 +261,7 @@ def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -
     def objects(part: str) -> Objects:
         snapshot = part.partition("/")[0]
         if snapshot not in named:
-            named[snapshot] = _objects_of(store, asset, split, snapshot)
+            named[snapshot] = _objects_by_part(store, asset, split, snapshot)
         if f"{top}{part}/" not in named[snapshot]:
             raise DataError(f"{top}{part}: the ledger of {snapshot} names no such part; {INDEX_MEND}")
         return named[snapshot][f"{top}{part}/"]
@@ -265,8 +269,8 @@ def open_split(store: Store, asset: str, split: str, *, verified: bool = True) -
     return TokenStream(store, top.rstrip("/"), objects if verified else None)
 
 
-def _objects_of(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
+def _objects_by_part(store: Store, asset: str, split: str, snapshot: str) -> dict[str, Objects]:
     """The objects of each part of a slice, by the part's folder."""
     partition = place(asset, snapshot)
-    records = [PartObjects.of_row(row, partition.table) for row in read_ledger(store, partition)[1]]
+    records = [PartObjects.decode_from_row(row, partition.table) for row in read_ledger(store, partition)[1]]
     return {record.folders[split]: record.objects for record in records if split in record.folders}

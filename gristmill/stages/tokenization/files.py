@@ -222,7 +222,7 @@ def has_other_template(store: Store, recipe: Tokenizer, ledger: TokenizerLedger)
     if recipe.file is None or recipe.chat_template is not None:
         return False
     try:
-        files = _files(store, recipe, (CONFIG, JINJA))
+        files = _read_tokenizer_files(store, recipe, (CONFIG, JINJA))
     except RecipeError:
         return False
     return template_in(files.get(CONFIG), files.get(JINJA)) != _stored_template(store, ledger)
@@ -276,7 +276,7 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     Raises:
         RecipeError: there is no such file, or it does not have the sha256 of the recipe.
     """
-    files = _files(store, recipe, BROUGHT)
+    files = _read_tokenizer_files(store, recipe, BROUGHT)
     sha256 = hashlib.sha256(files[JSON]).hexdigest()
     if sha256 != recipe.sha256:
         raise RecipeError(
@@ -286,7 +286,7 @@ def brought_files(store: Store, recipe: Tokenizer) -> dict[str, bytes]:
     return files
 
 
-def _files(store: Store, recipe: Tokenizer, names: Sequence[str]) -> dict[str, bytes]:
+def _read_tokenizer_files(store: Store, recipe: Tokenizer, names: Sequence[str]) -> dict[str, bytes]:
     """Those files of an imported tokenizer that are there, by name.
 
     Raises:

@@ -26,7 +26,7 @@ from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.batches import TextRow
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.tokenization.files import (
@@ -49,7 +49,7 @@ Slices = Mapping[str, Sequence[str]]
 """Snapshots by stream."""
 
 
-def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
+def tokenizer_recipe(tokenizer: Tokenizer, slices: Slices) -> Recipe:
     """The recipe of a tokenizer, for its ledger: everything that changes its files.
 
     Args:
@@ -62,7 +62,7 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
         training = tokenizer.training
         parameters = {
             "mix": training.mix,
-            "snapshots": _sorted(slices),
+            "snapshots": _sort_snapshots_by_stream(slices),
             "vocabulary": training.vocabulary,
             "sample": training.sample,
             "special": list(training.special),
@@ -72,12 +72,12 @@ def recipe_of(tokenizer: Tokenizer, slices: Slices) -> Recipe:
     return Recipe(tokenizer.name, 1, {**parameters, "eos": tokenizer.eos, "bos": tokenizer.bos}, tokenizer.draft)
 
 
-def _sorted(slices: Slices) -> dict[str, list[str]]:
+def _sort_snapshots_by_stream(slices: Slices) -> dict[str, list[str]]:
     return {stream: sorted(keys) for stream, keys in sorted(slices.items())}
 
 
-def _declared(tokenizer: Tokenizer) -> dict[str, list[str]] | UnsetType:
-    return _sorted(tokenizer.training.snapshots) if tokenizer.training else UNSET
+def _declared_slices(tokenizer: Tokenizer) -> dict[str, list[str]] | UnsetType:
+    return _sort_snapshots_by_stream(tokenizer.training.snapshots) if tokenizer.training else UNSET
 
 
 def make_tokenizer(
@@ -100,13 +100,13 @@ def make_tokenizer(
         Conflict: another run has written it since this one began. Superseded: a newer run writes it now.
     """
     chosen = slices or (tokenizer.training.snapshots if tokenizer.training else {})
-    recipe = recipe_of(tokenizer, chosen)
+    recipe = tokenizer_recipe(tokenizer, chosen)
     store.sweep()
     found = old = read_tokenizer_ledger(store, tokenizer.name)
     own = {name: sha256 for name, sha256 in (old.files if old else {}).items() if name != REFERENCE_FILE}
     if not is_whole(store, tokenizer_asset(tokenizer.name), own):
         old = None  # a run was killed while it wrote the files
-    changes = _changes(store, tokenizer, recipe, old) if old else ""
+    changes = _recipe_changes_in_words(store, tokenizer, recipe, old) if old else ""
     if old and not (changes and old.recipe.draft and tokenizer.draft):
         if changes:
             raise RecipeError(
@@ -114,8 +114,8 @@ def make_tokenizer(
                 " a tokenizer never changes: declare one of the next number"
             )
         _, data = read_tokenizer(store, tokenizer.name)
-        if old.is_to_seal(recipe) or (slices and old.declared != _declared(tokenizer)):  # protected, or chosen
-            old = msgspec.structs.replace(old, recipe=recipe, declared=_declared(tokenizer)).with_digest()
+        if old.is_to_seal(recipe) or (slices and old.declared != _declared_slices(tokenizer)):  # protected, or chosen
+            old = msgspec.structs.replace(old, recipe=recipe, declared=_declared_slices(tokenizer)).with_digest()
             _write_ledger(store, tokenizer.name, found, old)
         return _with_reference(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
@@ -123,15 +123,15 @@ def make_tokenizer(
     if tokenizer.training is None:
         brought = brought_files(store, tokenizer)
     else:
-        inputs = _inputs(store, tokenizer.training, chosen)
-        data, counts = _train(store, tokenizer, tokenizer.training, chosen, say)
+        inputs = _training_inputs(store, tokenizer.training, chosen)
+        data, counts = _train_bpe(store, tokenizer, tokenizer.training, chosen, say)
         brought = {JSON: data}
     if old is None:
         _check_same(store, tokenizer.name, brought[JSON])
-    return _write(store, tokenizer, recipe, brought, inputs, counts, found), True
+    return _write_tokenizer_files(store, tokenizer, recipe, brought, inputs, counts, found), True
 
 
-def _changes(store: Store, tokenizer: Tokenizer, recipe: Recipe, old: TokenizerLedger) -> str:
+def _recipe_changes_in_words(store: Store, tokenizer: Tokenizer, recipe: Recipe, old: TokenizerLedger) -> str:
     """What a recipe says otherwise than the ledger of the tokenizer in the lake, in words; empty: nothing."""
     if old.recipe.digest != recipe.digest:
         return told_changes(old.recipe, recipe)
@@ -183,7 +183,7 @@ def _write_ledger(
     write_whole(store, tokenizer_asset(name), files, as_json(new), lambda: read_tokenizer_ledger(store, name) == old)
 
 
-def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
+def _training_inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
     """The fingerprints of the snapshots to train on."""
     inputs: list[tuple[str, str, str]] = []
     for stream, keys in sorted(slices.items()):
@@ -195,7 +195,7 @@ def _inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str
     return tuple(inputs)
 
 
-def _train(
+def _train_bpe(
     store: Store, tokenizer: Tokenizer, training: Training, slices: Slices, say: Say
 ) -> tuple[bytes, dict[str, int]]:
     """Trains a byte-level BPE (Sennrich et al. 2016, on bytes as in GPT-2) with `tokenizers`.
@@ -215,14 +215,16 @@ def _train(
     )
     counts = {"documents": 0, "characters": 0}
     with panics_as_errors():
-        model.train_from_iterator(_texts(store, training, slices, counts, say), trainer)
+        model.train_from_iterator(_training_texts(store, training, slices, counts, say), trainer)
     if not counts["documents"]:
         raise DataError(f"mix {training.mix!r}: the named snapshots hold no document to train on")
     say(f"{counts['documents']} documents, {counts['characters'] / 1e6:.1f} M characters read, merges found")
     return model.to_str(pretty=True).encode(), counts
 
 
-def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, int], say: Say) -> Iterator[str]:
+def _training_texts(
+    store: Store, training: Training, slices: Slices, counts: dict[str, int], say: Say
+) -> Iterator[str]:
     """The texts to train on, in order of stream, snapshot, shard and row. `counts` is updated."""
     for stream, keys in sorted(slices.items()):
         for key in sorted(keys):
@@ -231,14 +233,14 @@ def _texts(store: Store, training: Training, slices: Slices, counts: dict[str, i
             for shard in shards:
                 for _, rows in shard_file(store, documents, shard).rows(TextRow):
                     for row in rows:
-                        if training.sample >= 1 or fraction(row.pair) < training.sample:
+                        if training.sample >= 1 or draw_fraction(row.pair) < training.sample:
                             counts["documents"] += 1
                             counts["characters"] += len(row.text)
                             yield row.text
             say(f"read {stream} {key}: {counts['documents']} documents so far")
 
 
-def _write(
+def _write_tokenizer_files(
     store: Store,
     tokenizer: Tokenizer,
     recipe: Recipe,
@@ -271,7 +273,7 @@ def _write(
         vocabulary=facts.size,
         documents=counts["documents"],
         characters=counts["characters"],
-        declared=_declared(tokenizer),
+        declared=_declared_slices(tokenizer),
     ).with_digest()
     _write_ledger(store, tokenizer.name, old, ledger, files)
     return ledger

@@ -36,14 +36,14 @@ def tag(document: Document) -> dict[str, Label]:
             notice.append(Span(start, end, 1.0))
             covered = end - start
     else:
-        end, covered = _block(text)
+        end, covered = _leading_comment_block(text)
         if end and text:
             block.append(Span(0, end, 1.0))
     score = -1.0 if not text else (covered + 1) / len(text) if covered >= 0 else 0.0
     return {"copyright_notice": notice, "comment_block": block, "doc": score}
 
 
-def _block(text: str) -> tuple[int, int]:
+def _leading_comment_block(text: str) -> tuple[int, int]:
     """Where the comments at the beginning end, and how long they are for Dolma; 0 and -1 if there are none."""
     at, covered = 0, -1
     while at <= len(text):

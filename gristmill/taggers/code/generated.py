@@ -12,7 +12,7 @@ import re
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.characters.stretches import stretches
+from gristmill.text.characters.stretches import split_into_stretches
 
 _HEAD = 4096
 """Code points of the beginning in which markers are looked for."""
@@ -47,7 +47,7 @@ def tag(document: Document) -> dict[str, Label]:
     text = document.text
     lines = text.count("\n") + (not text.endswith("\n"))
     average = (len(text) - text.count("\n")) / lines if text else 0.0
-    minified = len(text) >= _LEAST and average > _MINIFIED and _blanks(text) < 0.1 * len(text)
+    minified = len(text) >= _LEAST and average > _MINIFIED and _white_space_count(text) < 0.1 * len(text)
     return {
         "marked": float(_MARKERS.search(text, 0, _HEAD) is not None),
         "minified": float(minified),
@@ -55,9 +55,9 @@ def tag(document: Document) -> dict[str, Label]:
     }
 
 
-def _blanks(text: str) -> int:
+def _white_space_count(text: str) -> int:
     """How many code points of a text are white space."""
-    return len(text) - sum(len(word) for stretch in stretches(text) for word in stretch.split())
+    return len(text) - sum(len(word) for stretch in split_into_stretches(text) for word in stretch.split())
 
 
 GENERATED = Tagger(

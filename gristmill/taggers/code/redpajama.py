@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.characters.line_lengths import line_lengths
-from gristmill.text.characters.stretches import stretches
+from gristmill.text.characters.stretches import split_into_stretches
 from gristmill.text.unicode.assigned import assigned
-from gristmill.text.unicode.tables import SPACE, WORD, characters
+from gristmill.text.unicode.tables import SPACE, WORD, character_flags
 
 _WORD, _MARK, _ALNUM, _ALPHA = 1, 2, 4, 8
 
@@ -33,8 +33,8 @@ def tag(document: Document) -> dict[str, Label]:
     """
     longest, lines, characters = line_lengths(document.text)
     alnum = alpha = tokens = before = 0
-    for stretch in stretches(document.text):
-        kinds = _kinds_of(stretch)
+    for stretch in split_into_stretches(document.text):
+        kinds = _character_kinds(stretch)
         alnum += int(np.count_nonzero(kinds & _ALNUM))
         alpha += int(np.count_nonzero(kinds & _ALPHA))
         runs = kinds & (_WORD | _MARK)
@@ -50,18 +50,18 @@ def tag(document: Document) -> dict[str, Label]:
     }
 
 
-def _kinds_of(text: str) -> NDArray[np.uint8]:
+def _character_kinds(text: str) -> NDArray[np.uint8]:
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    kinds: NDArray[np.uint8] = _kinds()[points]
+    kinds: NDArray[np.uint8] = _character_kind_table()[points]
     return kinds
 
 
 @cache
-def _kinds() -> NDArray[np.uint8]:
+def _character_kind_table() -> NDArray[np.uint8]:
     """For every code point: whether it is in a token, of which kind, and whether it is a letter or a digit."""
     every = np.arange(0x110000, dtype=np.uint32).view("U1")
     alpha, alnum = np.strings.isalpha(every) & assigned(), np.strings.isalnum(every) & assigned()
-    tokens = np.where(characters() & WORD, _WORD, np.where(characters() & SPACE, 0, _MARK))
+    tokens = np.where(character_flags() & WORD, _WORD, np.where(character_flags() & SPACE, 0, _MARK))
     kinds: NDArray[np.uint8] = (tokens | alnum * _ALNUM | alpha * _ALPHA).astype(np.uint8)
     return kinds
 

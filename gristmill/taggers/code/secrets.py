@@ -16,7 +16,7 @@ import re2
 
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Spans, Tagger
-from gristmill.text.characters.stretches import stretches
+from gristmill.text.characters.stretches import split_into_stretches
 from gristmill.text.huge.limits import MOST_SPANS, TooManySpans, bounded
 
 _KEYS = {
@@ -89,7 +89,7 @@ def tag(document: Document) -> dict[str, Label]:
         "private_keys": bounded(_private_keys(text), "private_keys"),
         **{group: [] for group in _GROUPS},
     }
-    for group, start, end in _found(text):
+    for group, start, end in _find_secrets(text):
         if not found[group] or start >= found[group][-1].end:
             if len(found[group]) == MOST_SPANS:
                 raise TooManySpans(group)
@@ -97,9 +97,9 @@ def tag(document: Document) -> dict[str, Label]:
     return {**found, "count": float(sum(map(len, found.values())))}
 
 
-def _found(text: str) -> Iterator[tuple[str, int, int]]:
+def _find_secrets(text: str) -> Iterator[tuple[str, int, int]]:
     first = 0
-    for stretch in stretches(text):
+    for stretch in split_into_stretches(text):
         # What begins in one stretch may end in the next. RE2 takes no lone surrogate.
         part = text[first : first + len(stretch) + 2 * _LONGEST]  # with the name that it is given to
         if not part.isascii():
@@ -107,13 +107,13 @@ def _found(text: str) -> Iterator[tuple[str, int, int]]:
         for match in _ANY.finditer(part):
             number = next(each for each in range(1, 6) if match.start(each) >= 0)
             start, end = match.span(number)
-            start = _begin(part, start)
+            start = _secret_start(part, start)
             if 0 <= start < len(stretch) and _is_secret(number, part[start:end]):
                 yield _GROUPS[number - 1], first + start, first + end
         first += len(stretch)
 
 
-def _begin(text: str, start: int) -> int:
+def _secret_start(text: str, start: int) -> int:
     """Where a secret begins that was found by its second part."""
     if text.startswith("T3BlbkFJ", start):
         first = _SK.search(text, max(start - _FIRST_PART, 0), start)
@@ -129,11 +129,11 @@ def _is_secret(number: int, value: str) -> bool:
         return False
     if _GROUPS[number - 1] == "assigned":
         least = _HEX_BITS if _HEX.fullmatch(value) else _BITS
-        return len(value) >= _SHORTEST and any(map(str.isdigit, value)) and _entropy(value) >= least
+        return len(value) >= _SHORTEST and any(map(str.isdigit, value)) and _shannon_entropy(value) >= least
     return not value.endswith("EXAMPLE")
 
 
-def _entropy(value: str) -> float:
+def _shannon_entropy(value: str) -> float:
     """Shannon's entropy of a string's characters, in bits a character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values())

@@ -13,7 +13,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.text.characters.line_lengths import line_lengths
 from gristmill.text.characters.sets import Characters
-from gristmill.text.characters.stretches import stretches
+from gristmill.text.characters.stretches import split_into_stretches
 from gristmill.text.code_points import CodePoints
 
 _HEAD, _XML = 100, "<?xml version="
@@ -36,10 +36,10 @@ def tag(document: Document) -> dict[str, Label]:
         return {"xml": xml}
     longest, lines, length = line_lengths(text)
     alphanum = alpha = 0
-    for stretch in stretches(text):
+    for stretch in split_into_stretches(text):
         column = CodePoints.of([stretch])
-        alphanum += int(_alphanumeric().count(column)[0])
-        alpha += int(_letters().count(column)[0])
+        alphanum += int(_alphanumeric_characters().count(column)[0])
+        alpha += int(_letter_characters().count(column)[0])
     return {
         "max_line_length": float(longest),
         "avg_line_length": length / lines,
@@ -50,12 +50,12 @@ def tag(document: Document) -> dict[str, Label]:
 
 
 @cache
-def _alphanumeric() -> Characters:
+def _alphanumeric_characters() -> Characters:
     return Characters.that(np.strings.isalnum)
 
 
 @cache
-def _letters() -> Characters:
+def _letter_characters() -> Characters:
     return Characters.that(np.strings.isalpha)
 
 

@@ -50,11 +50,11 @@ def tag(document: Document) -> dict[str, Label]:
     reliable, _, shares, stretches = found
     labels: dict[str, Label] = {"reliable": float(reliable)}
     labels.update({f"share_{code}": percent / 100 for _, code, percent, _ in shares if code != _UNKNOWN and percent})
-    labels.update(_spans(text, stretches))
+    labels.update(_language_spans(text, stretches))
     return labels
 
 
-def _spans(text: str, stretches: Any) -> dict[str, Label]:
+def _language_spans(text: str, stretches: Any) -> dict[str, Label]:
     """The stretches of each language, whose bytes are counted as code points."""
     spans: dict[str, list[Span]] = {}
     known = [(start, start + size, code) for start, size, _, code in stretches if code != _UNKNOWN]

@@ -71,7 +71,7 @@ def open_lists(
     table = UrlTable.of(entries, below=below)
 
     def tag(batch: Batch) -> dict[str, Any]:
-        found = table.find(_urls(batch, keys))
+        found = table.find(_document_urls(batch, keys))
         absent = ~found.known
         return {
             "listed": np.ma.MaskedArray((found.hosts | found.pages).astype(np.float64), absent),
@@ -82,18 +82,18 @@ def open_lists(
     return tag
 
 
-def _urls(batch: Batch, keys: Sequence[str]) -> list[str]:
+def _document_urls(batch: Batch, keys: Sequence[str]) -> list[str]:
     """The URL of each document; empty if it has none."""
     first = keys[0] if keys else ""
     urls: list[str] = []
     for document in batch:
         metadata = document.metadata
         url = metadata.get(first) if type(metadata) is dict else None  # as nearly all, without a call
-        urls.append(url if type(url) is str and url else _url(metadata, keys))
+        urls.append(url if type(url) is str and url else _url_in_metadata(metadata, keys))
     return urls
 
 
-def _url(metadata: Any, keys: Sequence[str]) -> str:
+def _url_in_metadata(metadata: Any, keys: Sequence[str]) -> str:
     """The URL that a document's metadata holds; empty if it holds none."""
     if isinstance(metadata, dict):
         for key in keys:

@@ -16,7 +16,7 @@ from gristmill.recipes.tagger import Label, Score, Spans, Tagger
 from gristmill.text.huge.limits import bounded
 from gristmill.text.lists.pattern_table import PatternTable
 from gristmill.text.lists.word_lines import listed_words
-from gristmill.text.lists.word_table import WordTable, counted
+from gristmill.text.lists.word_table import WordTable, hits_by_language
 
 
 def word_list(
@@ -79,10 +79,10 @@ def open_words(
     listed = chain.from_iterable(listed_words(path, languages) for path in files.values())
     if patterns:
         table = PatternTable.of(listed)
-        return lambda batch: _labels(
+        return lambda batch: _word_labels(
             batch,
             [
-                ([Span(*hit, 1.0) for hit in bounded(table.hits(text), "hits", number)], {})
+                ([Span(*hit, 1.0) for hit in bounded(table.find_pattern_hits(text), "hits", number)], {})
                 for number, text in enumerate(batch.texts)
             ],
         )
@@ -91,14 +91,14 @@ def open_words(
     def tag(batch: Batch) -> Mapping[str, Any]:
         rows: list[tuple[list[Span], Mapping[str, int]]] = []
         for number, text in enumerate(batch.texts):
-            hits = bounded(words.hits(text), "hits", number)
-            rows.append(([Span(hit.start, hit.end, 1.0) for hit in hits], counted(hits)))
-        return _labels(batch, rows)
+            hits = bounded(words.find_word_hits(text), "hits", number)
+            rows.append(([Span(hit.start, hit.end, 1.0) for hit in hits], hits_by_language(hits)))
+        return _word_labels(batch, rows)
 
     return tag
 
 
-def _labels(batch: Batch, rows: Sequence[tuple[list[Span], Mapping[str, int]]]) -> dict[str, list[Label]]:
+def _word_labels(batch: Batch, rows: Sequence[tuple[list[Span], Mapping[str, int]]]) -> dict[str, list[Label]]:
     labels: dict[str, list[Label]] = {
         "hits": [spans for spans, _ in rows],
         "count": [float(len(spans)) for spans, _ in rows],

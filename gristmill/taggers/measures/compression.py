@@ -11,7 +11,7 @@ import zstandard
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.characters.stretches import stretches
+from gristmill.text.characters.stretches import split_into_stretches
 
 _LEVEL = 3
 _KNOWN = b"".join(b"%d bottles of %d kinds\n" % (number * number % 97, number) for number in range(2000))
@@ -34,7 +34,7 @@ def tag(document: Document) -> dict[str, Label]:
         return {"ratio": None}
     pack = compressor().compress
     size = packed = 0
-    for stretch in stretches(document.text):
+    for stretch in split_into_stretches(document.text):
         data = stretch.encode("utf-8", "surrogatepass")
         size += len(data)
         packed += len(pack(data))

@@ -14,7 +14,7 @@ from gristmill.recipes.tagger import Score, Tagger
 from gristmill.text.characters.scripts import script_counts
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
-from gristmill.text.huge.windows import WINDOW, Window, points_of, sentence_windows, stripped
+from gristmill.text.huge.windows import WINDOW, Window, points_of, sentence_windows, strip_window
 from gristmill.text.unicode.sentences import sentences
 from gristmill.text.unicode.unicode_words import UnicodeWords
 
@@ -39,21 +39,21 @@ def tag(batch: Batch) -> dict[str, Any]:
     >>> [int(labels[name][0]) for name in ("characters", "bytes", "words", "runs", "unicode_words", "paragraphs")]
     [25, 26, 4, 8, 6, 2]
     """
-    return batch.measured(_measured, measured_huge)
+    return batch.measured(_measure_column, measured_huge)
 
 
-def _measured(column: TextColumn) -> Measured:
+def _measure_column(column: TextColumn) -> Measured:
     points, words, pieces = column.points, column.words, column.unicode_words
     no_spaces, no_rules = column.unspaced
     heads, tails = words.edges(points.bounds[:-1], points.bounds[1:] - 1)
     return {
         "characters": points.lengths,
         "stripped_characters": tails - heads,
-        "bytes": _bytes(points),
+        "bytes": _utf8_sizes(points),
         "words": np.ma.MaskedArray(words.counts, mask=no_spaces),
         "runs": column.runs.counts,
-        "unicode_pieces": pieces.within(heads, tails),
-        "unicode_words": np.ma.MaskedArray(pieces.per_text(pieces.filled), mask=no_rules),
+        "unicode_pieces": pieces.count_pieces_within(heads, tails),
+        "unicode_words": np.ma.MaskedArray(pieces.per_text(pieces.has_ink), mask=no_rules),
         "lines": column.lines.counts,
         "paragraphs": column.paragraphs.counts,
         "sentences": sentences(points, column.runs),
@@ -68,11 +68,11 @@ def measured_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
         size: code points of a window.
     """
     sums = Counter[str]()
-    start, end = stripped(text, Window(0, len(text)))
+    start, end = strip_window(text, Window(0, len(text)))
     for window in sentence_windows(text, size):
         column = TextColumn([0], points_of(text, window))
         inside = Window(max(window.start, start), min(window.end, end))
-        sums.update(_sums(column))
+        sums.update(_window_sums(column))
         if inside == window:
             sums["unicode_pieces"] += int(column.unicode_words.counts[0])
         elif inside.start < inside.end:
@@ -87,16 +87,16 @@ def measured_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
     return labels
 
 
-def _sums(column: TextColumn) -> dict[str, int]:
+def _window_sums(column: TextColumn) -> dict[str, int]:
     """What is summed over the windows of a text."""
     points, pieces = column.points, column.unicode_words
     black, no_spaces, no_rules = script_counts(points)
     sums = {
-        "bytes": _bytes(points),
+        "bytes": _utf8_sizes(points),
         "words": column.words.counts,
         "runs": column.runs.counts,
         "unicode_pieces": np.zeros(1, np.int64),
-        "unicode_words": pieces.per_text(pieces.filled),
+        "unicode_words": pieces.per_text(pieces.has_ink),
         "paragraphs": column.paragraphs.counts,
         "sentences": sentences(points, column.runs),
         "black": black,
@@ -106,7 +106,7 @@ def _sums(column: TextColumn) -> dict[str, int]:
     return {name: int(values[0]) for name, values in sums.items()}
 
 
-def _bytes(points: CodePoints) -> Numbers:
+def _utf8_sizes(points: CodePoints) -> Numbers:
     """The size of each text in UTF-8, shape (texts,): a byte more from U+0080 on, from U+0800 on, from U+10000 on."""
     sizes = points.lengths.copy()
     if points.units.itemsize > 1:

@@ -33,8 +33,8 @@ def measured(column: TextColumn) -> dict[str, Any]:
     heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
     return {
         "characters": paragraphs.spans(paragraphs.lengths),
-        "runs": paragraphs.spans(column.runs.between(paragraphs.starts, paragraphs.ends)),
-        "unicode_words": paragraphs.spans(column.unicode_words.within(heads, tails, filled=True)),
+        "runs": paragraphs.spans(column.runs.count_in_stretches(paragraphs.starts, paragraphs.ends)),
+        "unicode_words": paragraphs.spans(column.unicode_words.count_pieces_within(heads, tails, filled=True)),
     }
 
 

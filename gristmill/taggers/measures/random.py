@@ -6,7 +6,7 @@ Dolma's random_number_v1 gives another number at each run; this one is always th
 from collections.abc import Sequence
 
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.recipes.tagger import Score, Tagger
 
 _SEED = 1
@@ -21,7 +21,7 @@ def tag(documents: Sequence[Document]) -> dict[str, list[float]]:
     >>> tag([Document(id="d1", text="any", source="wiki")])["number"][0] < 1
     True
     """
-    return {"number": [fraction((document.source, document.id), _SEED) for document in documents]}
+    return {"number": [draw_fraction((document.source, document.id), _SEED) for document in documents]}
 
 
 RANDOM = Tagger(

@@ -10,7 +10,7 @@ from typing import Any
 from gristmill.extras import extra, needs
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.tagger import Label, Score, Tagger
-from gristmill.text.fingerprints.stored import bytes_of, numbers_of
+from gristmill.text.fingerprints.stored import fingerprint_as_numbers, fingerprint_from_numbers
 
 SIZE = 35
 """Bytes of a hash."""
@@ -31,10 +31,10 @@ def tag(document: Document) -> dict[str, Label]:
     >>> hash_of([labels[f"part_{part}"] for part in range(6)])[:2], tag(Document(id="b", text="short", source="tales"))
     ('T1', {})
     """
-    digest = _library().hash(document.text.encode("utf-8", "replace"))
+    digest = _import_tlsh().hash(document.text.encode("utf-8", "replace"))
     if not digest.startswith(_VERSION):
         return {}
-    numbers = numbers_of(bytes.fromhex(digest.removeprefix(_VERSION)))
+    numbers = fingerprint_as_numbers(bytes.fromhex(digest.removeprefix(_VERSION)))
     return {f"part_{part}": float(number) for part, number in enumerate(numbers)}
 
 
@@ -44,11 +44,11 @@ def hash_of(parts: Sequence[float]) -> str:
     Args:
         parts: the scores `part_0` to `part_5`.
     """
-    return _VERSION + bytes_of(parts, SIZE).hex().upper()
+    return _VERSION + fingerprint_from_numbers(parts, SIZE).hex().upper()
 
 
 @cache
-def _library() -> Any:
+def _import_tlsh() -> Any:
     with extra():
         import tlsh  # noqa: PLC0415 - an extra
     return tlsh

@@ -24,7 +24,7 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
 from gristmill.text.column import TextColumn
 from gristmill.text.huge.limits import MOST_SPANS, TooManySpans
-from gristmill.text.huge.windows import HUGE, WINDOW, Window, line_windows, points_of, stripped, word_windows
+from gristmill.text.huge.windows import HUGE, WINDOW, Window, line_windows, points_of, strip_window, word_windows
 from gristmill.text.lines import Lines
 from gristmill.text.pieces import Pieces
 
@@ -60,13 +60,13 @@ def tag(batch: Batch) -> dict[str, Any]:
     labels: dict[str, Any] = {name: [] for name in ("has_curly_brace", *_PHRASES, "has_naughty_word")}
     for text in batch.texts:
         labels["has_curly_brace"].append(1.0 if "{" in text else None)
-        found = _found(text) if len(text) < HUGE else found_in_huge(text)
+        found = _found_phrases(text) if len(text) < HUGE else found_in_huge(text)
         for name in (*_PHRASES, "has_naughty_word"):
             labels[name].append(1.0 if name in found else None)
-    return labels | batch.measured(_lines, lines_of_huge)
+    return labels | batch.measured(_line_labels, lines_of_huge)
 
 
-def _lines(column: TextColumn) -> dict[str, Any]:
+def _line_labels(column: TextColumn) -> dict[str, Any]:
     """The labels about lines."""
     lines, words = column.lines, column.words
     edges = np.append(np.searchsorted(words.starts, lines.starts), len(words.starts))
@@ -77,12 +77,12 @@ def _lines(column: TextColumn) -> dict[str, Any]:
     unended[filled] = ~np.isin(tails, [ord(end) for end in _ENDS])
     return {
         "line_count": lines.counts.astype(np.float64),
-        "lines_with_no_ending_punctuation": _spans(lines, unended),
-        "lines_with_too_few_words": _spans(lines, counts < _FEWEST_WORDS),
+        "lines_with_no_ending_punctuation": _line_spans(lines, unended),
+        "lines_with_too_few_words": _line_spans(lines, counts < _FEWEST_WORDS),
     }
 
 
-def _spans(lines: Lines, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def _line_spans(lines: Lines, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     """The chosen lines of each text. The line feed at its end belongs to a line."""
     (numbers,) = np.nonzero(chosen)
     texts, bounds = lines.texts[numbers], lines.column.bounds
@@ -91,23 +91,23 @@ def _spans(lines: Lines, chosen: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     return Pieces(lines.column, lines.starts[numbers], ends, firsts).marks()
 
 
-def _found(text: str) -> set[str]:
+def _found_phrases(text: str) -> set[str]:
     """Which of javascript, lorem ipsum and the list a text has. One pass of RE2 shows that most have none of them."""
-    if _DOTTED not in text and not _doubtful().search(text.encode("utf-8", "surrogatepass")):
+    if _DOTTED not in text and not _naughty_word_pattern().search(text.encode("utf-8", "surrogatepass")):
         return set()
     lowered = text.lower()
     found = {name for name, phrase in _PHRASES.items() if phrase in lowered}
-    if found and not _doubtful(alone=True).search(lowered.encode("utf-8", "surrogatepass")):
+    if found and not _naughty_word_pattern(alone=True).search(lowered.encode("utf-8", "surrogatepass")):
         return found
-    words, phrases = _naughty()
+    words, phrases = _naughty_words()
     if not words.isdisjoint(lowered.split()) or any(phrase in lowered for phrase in phrases):
         found.add("has_naughty_word")
     return found
 
 
 def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
-    """The labels that `_found` gives, in windows: of a huge text neither all words nor its lower case are in memory at
-    once.
+    """The labels that `_found_phrases` gives, in windows: of a huge text neither all words nor its lower case are in
+    memory at once.
 
     Args:
         text: any text.
@@ -116,7 +116,7 @@ def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
     found: set[str] = set()
     for start, end in word_windows(text, size):
         if end - start <= max(size, 2 * _REACH):
-            found |= _found(text[start:end])
+            found |= _found_phrases(text[start:end])
         else:  # one word, which is longer than any of the list
             for at in range(start, end, size):
                 found |= _phrases_in(text[at : at + size + _REACH])
@@ -127,7 +127,7 @@ def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
 def _phrases_in(text: str) -> set[str]:
     lowered = text.lower()
     found = {name for name, phrase in _PHRASES.items() if phrase in lowered}
-    return found | ({"has_naughty_word"} if any(phrase in lowered for phrase in _naughty()[1]) else set())
+    return found | ({"has_naughty_word"} if any(phrase in lowered for phrase in _naughty_words()[1]) else set())
 
 
 def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
         if window.end - window.start > size:
             found = _one_line(text, window)
         else:
-            labels = _lines(TextColumn([0], points_of(text, window)))
+            labels = _line_labels(TextColumn([0], points_of(text, window)))
             found = {name: labels[name][0] + [window.start, window.start, 0] for name in labels if name != "line_count"}
         last = max(text.rfind("\n", *window) + 1, window.start)
         for name, each in found.items():
@@ -159,7 +159,7 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
 def _one_line(text: str, line: Window) -> dict[str, NDArray[np.int64]]:
     """The spans of one huge line, without its line feed."""
     span = np.array([[*line, 1]], np.int64)
-    start, end = stripped(text, line)
+    start, end = strip_window(text, line)
     short = sum(1 for _ in islice(_WORD.finditer(text, *line), _FEWEST_WORDS)) < _FEWEST_WORDS
     unended = start == end or text[end - 1] not in _ENDS
     return {
@@ -169,20 +169,20 @@ def _one_line(text: str, line: Window) -> dict[str, NDArray[np.int64]]:
 
 
 @cache
-def _naughty() -> tuple[frozenset[str], tuple[str, ...]]:
+def _naughty_words() -> tuple[frozenset[str], tuple[str, ...]]:
     """The words of the list, and its phrases, which have spaces."""
     entries = _LIST.read_text("utf-8").splitlines()
     return frozenset(entry for entry in entries if " " not in entry), tuple(entry for entry in entries if " " in entry)
 
 
 @cache
-def _doubtful(*, alone: bool = False) -> Any:
+def _naughty_word_pattern(*, alone: bool = False) -> Any:
     """Finds in the UTF-8 bytes of a text what may be one of the words or phrases, in linear time.
 
     Args:
         alone: only those of the list.
     """
-    words, phrases = _naughty()
+    words, phrases = _naughty_words()
     spaces = "".join(f"\\x{{{code:x}}}" for code in range(0x3001) if chr(code).isspace())
     single = "|".join(map(re.escape, sorted(words)))
     anywhere = "|".join(map(re.escape, (*phrases, *(() if alone else _PHRASES.values()))))

@@ -20,12 +20,12 @@ from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
 from gristmill.text.characters.scripts import script_counts
 from gristmill.text.characters.sentence_ends import sentence_ends
-from gristmill.text.characters.sets import Characters, sums
+from gristmill.text.characters.sets import Characters, running_sums
 from gristmill.text.code_points import Hashes
 from gristmill.text.column import TextColumn
 from gristmill.text.huge.groups import PART, Groups
 from gristmill.text.huge.limits import MOST_COMPARED
-from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, stripped, word_windows
+from gristmill.text.huge.windows import WINDOW, Window, hash_of, line_windows, points_of, strip_window, word_windows
 
 Shares = NDArray[np.float64]
 Measures = Mapping[str, Shares]
@@ -56,7 +56,7 @@ def fineweb(
     def tag(batch: Batch) -> dict[str, Shares]:
         def measure(column: TextColumn) -> Measures:
             counts = None if count_words is None else [count_words(batch.texts[place]) for place in column.places]
-            return _lines(column, terminal or sentence_ends()) | {"list_ratio": _list_ratio(column, counts)}
+            return _line_shares(column, terminal or sentence_ends()) | {"list_ratio": _list_ratio(column, counts)}
 
         def huge(text: str) -> Measures:
             words, unknown = words_of_huge(text) if count_words is None else (count_words(text), False)
@@ -76,15 +76,15 @@ def fineweb(
     )
 
 
-def _lines(column: TextColumn, ends: Characters) -> dict[str, Shares]:
+def _line_shares(column: TextColumn, ends: Characters) -> dict[str, Shares]:
     """The labels about lines. Lines of nothing but white space do not count."""
     lines, units = column.lines, column.points.units
     filled = np.diff(column.first_words) > 0
-    counts = np.diff(sums(filled)[lines.bounds])
+    counts = np.diff(running_sums(filled)[lines.bounds])
     (places,) = np.nonzero(filled)
     ended = places[ends.among_units(units[lines.ends[places] - 1])]
     short = np.flatnonzero(filled & (lines.lengths <= SHORT))
-    copies = lines.copies()
+    copies = lines.copied_line_numbers()
     copies = copies[filled[copies]]
     copied = np.bincount(lines.texts[copies], weights=lines.lengths[copies], minlength=len(lines.counts))
     empty = counts == 0
@@ -139,7 +139,7 @@ def lines_of_huge(
     sums = Counter[str]()
     for window in line_windows(text, size):
         if window.end - window.start > size:  # one line
-            head, tail = stripped(text, window)
+            head, tail = strip_window(text, window)
             filled = np.array([head < tail])
             hashes, lengths = np.array([hash_of(text, window)], np.uint64), np.array([window.end - window.start])
             last = np.array([ord(text[window.end - 1])])
@@ -156,7 +156,7 @@ def lines_of_huge(
             sizes.append(lengths[filled].astype(np.uint32))
     lines_of_text = max(sums["lines"], 1)
     compared = sums["lines"] <= most
-    copied = _copied(np.concatenate(keys), np.concatenate(sizes), part) if compared else 0
+    copied = _copied_line_length(np.concatenate(keys), np.concatenate(sizes), part) if compared else 0
     shares = {
         "line_punct_ratio": sums["ended"] / lines_of_text,
         "short_line_ratio": sums["short"] / lines_of_text,
@@ -166,7 +166,7 @@ def lines_of_huge(
     return {label: np.ma.MaskedArray([value], mask=[label in missing]) for label, value in shares.items()}
 
 
-def _copied(keys: Hashes, lengths: NDArray[np.uint32], part: int) -> int:
+def _copied_line_length(keys: Hashes, lengths: NDArray[np.uint32], part: int) -> int:
     """The code points in lines that occurred before."""
     stretches = (np.arange(start, min(start + part, len(keys))) for start in range(0, len(keys), part))
     groups = Groups.of(len(keys), stretches, keys.take, part).numbers

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
 from gristmill.text.characters.sentence_ends import sentence_ends
-from gristmill.text.characters.sets import Characters, capitals, sums
+from gristmill.text.characters.sets import Characters, running_sums, uppercase_characters
 from gristmill.text.column import TextColumn
 from gristmill.text.pieces import Pieces
 from gristmill.text.words import Words
@@ -39,10 +39,12 @@ def tag(batch: Batch) -> dict[str, Any]:
 def measured(column: TextColumn) -> dict[str, Any]:
     """The labels of the texts of one column."""
     words = column.words
-    sentences, firsts = _sentences(words)
+    sentences, firsts = _split_sentences(words)
     counts = np.diff(np.append(firsts, len(words.starts)))
     great = np.diff(
-        sums(capitals().among_units(words.column.units[words.starts]))[np.append(firsts, len(words.starts))]
+        running_sums(uppercase_characters().among_units(words.column.units[words.starts]))[
+            np.append(firsts, len(words.starts))
+        ]
     )
     (marks,) = np.nonzero(Characters.of(TECHNICAL).among(column.points))
     technical = np.searchsorted(marks, sentences.ends) - np.searchsorted(marks, sentences.starts)
@@ -54,7 +56,7 @@ def measured(column: TextColumn) -> dict[str, Any]:
     }
     unknown = column.unspaced[0]
     return {
-        **{label: _spans(sentences, chosen, unknown) for label, chosen in rules.items()},
+        **{label: _sentence_spans(sentences, chosen, unknown) for label, chosen in rules.items()},
         "sentences": sentences.counts,
         "questionable": sentences.per_text(np.logical_or.reduce(list(rules.values()))),
         "unknown": unknown.astype(np.int64),
@@ -90,7 +92,7 @@ def _next_sentence() -> re.Pattern[str]:
     return re.compile(rf"[{ends}]\s+(?=[{ends}]*+[^\s{ends}])")
 
 
-def _sentences(words: Words) -> tuple[Pieces, NDArray[np.int64]]:
+def _split_sentences(words: Words) -> tuple[Pieces, NDArray[np.int64]]:
     """The sentences of the texts, and the number of the first word of each."""
     ends = sentence_ends().among(words.column)
     (others,) = np.nonzero(~ends)
@@ -104,13 +106,15 @@ def _sentences(words: Words) -> tuple[Pieces, NDArray[np.int64]]:
     return Pieces(words.column, starts, stops, np.searchsorted(firsts, words.bounds)), firsts
 
 
-def _spans(sentences: Pieces, chosen: NDArray[np.bool_], unknown: NDArray[np.bool_]) -> list[NDArray[np.int64] | None]:
+def _sentence_spans(
+    sentences: Pieces, chosen: NDArray[np.bool_], unknown: NDArray[np.bool_]
+) -> list[NDArray[np.int64] | None]:
     """The chosen sentences of each text; None for texts in scripts without spaces."""
     spans = sentences.only(chosen).marks()
     return [None if without else each for each, without in zip(spans, unknown.tolist(), strict=True)]
 
 
-def _rule(name: str, meaning: str) -> Spans:
+def _sentence_rule(name: str, meaning: str) -> Spans:
     return Spans(name, meaning, low=1, high=1, optional=True, words=True)
 
 
@@ -127,10 +131,12 @@ MADLAD = Tagger(
             optional=True,
             words=True,
         ),
-        _rule("short", f"each sentence of fewer than {SHORTEST} code points"),
-        _rule("long", f"each sentence of more than {LONGEST} code points"),
-        _rule("technical", f"each sentence of which more than a fifth are characters of `{TECHNICAL}`"),
-        _rule("list_case", f"each sentence of at least {WORDS} words, more than half of them with a capital first"),
+        _sentence_rule("short", f"each sentence of fewer than {SHORTEST} code points"),
+        _sentence_rule("long", f"each sentence of more than {LONGEST} code points"),
+        _sentence_rule("technical", f"each sentence of which more than a fifth are characters of `{TECHNICAL}`"),
+        _sentence_rule(
+            "list_case", f"each sentence of at least {WORDS} words, more than half of them with a capital first"
+        ),
     ),
     parameters={"shortest": SHORTEST, "longest": LONGEST, "words": WORDS, "technical": TECHNICAL},
     description="Questionable sentences by MADLAD-400 (Kudugunta et al. 2023).",

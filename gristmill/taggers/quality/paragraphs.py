@@ -10,7 +10,7 @@ import numpy as np
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Spans, Tagger
 from gristmill.text.column import TextColumn
-from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, characters, taken
+from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, character_flags, look_up_flags
 
 
 def tag(batch: Batch) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def tag(batch: Batch) -> dict[str, Any]:
 def measured(column: TextColumn) -> dict[str, Any]:
     """The labels of the texts of one column."""
     paragraphs = column.paragraphs
-    (others,) = np.nonzero((taken(column.points.units, characters()) & (MARK | SPACE | EMOJI)) == 0)
+    (others,) = np.nonzero((look_up_flags(column.points.units, character_flags()) & (MARK | SPACE | EMOJI)) == 0)
     inside = np.searchsorted(others, paragraphs.ends) - np.searchsorted(others, paragraphs.starts)
     return {"paragraphs": paragraphs.only(inside == 0).marks()}
 

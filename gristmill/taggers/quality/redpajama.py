@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Tagger
-from gristmill.text.characters.sets import Characters, capitals, small_letters
+from gristmill.text.characters.sets import Characters, small_letters, uppercase_characters
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
-from gristmill.text.code_points import Hashes, Numbers, mixed
+from gristmill.text.code_points import Hashes, Numbers, mix_hash_bits
 from gristmill.text.column import TextColumn
 from gristmill.text.huge.blocks import blocks, unspaced_whole
 from gristmill.text.huge.groups import PART
 from gristmill.text.huge.limits import MOST_COMPARED
 from gristmill.text.huge.windows import HUGE, points_of
 from gristmill.text.huge.word_shares import word_shares
-from gristmill.text.ngrams import covered, most_common
+from gristmill.text.ngrams import most_common, repeated_ngram_length
 from gristmill.text.repeats import Repeats
-from gristmill.text.rounding import rounded
+from gristmill.text.rounding import round_like_python
 from gristmill.text.words import Words
 
 Shares = NDArray[np.float64]
@@ -52,31 +52,31 @@ def tag(batch: Batch) -> dict[str, Shares]:
     compare its words.
     """
     return batch.measured(
-        lambda column: _measured(column, [batch.texts[place] for place in column.places]), measured_huge
+        lambda column: _measure_column(column, [batch.texts[place] for place in column.places]), measured_huge
     )
 
 
-def _measured(column: TextColumn, texts: Sequence[str]) -> dict[str, Shares]:
+def _measure_column(column: TextColumn, texts: Sequence[str]) -> dict[str, Shares]:
     """The signals of the texts of one column."""
     normalized, tokens = column.normalized.words, WordsAndPunctuation.of(column.points)
-    held, (unknown, _) = tokens.holding(_marks()), column.unspaced
+    held, (unknown, _) = tokens.bits_in_tokens(_code_point_bits()), column.unspaced
     signals = {
-        "rps_doc_curly_bracket": _shares(_counts(texts, "{", "}"), column.points.lengths),
+        "rps_doc_curly_bracket": _divide_parts(_count_strings(texts, "{", "}"), column.points.lengths),
         "rps_doc_lorem_ipsum": _lorem_ipsum(column.normalized),
-        "rps_doc_num_sentences": _sentences(tokens, held).astype(np.float64),
-        "rps_doc_frac_lines_end_with_ellipsis": _ellipses(column),
+        "rps_doc_num_sentences": _count_sentences(tokens, held).astype(np.float64),
+        "rps_doc_frac_lines_end_with_ellipsis": _ellipsis_line_share(column),
     }
-    of_words = _of_words(normalized) | _of_tokens(tokens, held, texts) | _of_ngrams(normalized)
+    of_words = _normalized_word_signals(normalized) | _token_signals(tokens, held, texts) | _ngram_signals(normalized)
     for label, (values, missing) in of_words.items():
-        signals[label] = np.ma.MaskedArray(rounded(values, _DIGITS), mask=missing | unknown)
+        signals[label] = np.ma.MaskedArray(round_like_python(values, _DIGITS), mask=missing | unknown)
     return signals
 
 
-def _shares(parts: Numbers | Shares, wholes: Numbers) -> Shares:
-    return rounded(parts / np.maximum(wholes, 1), _DIGITS)
+def _divide_parts(parts: Numbers | Shares, wholes: Numbers) -> Shares:
+    return round_like_python(parts / np.maximum(wholes, 1), _DIGITS)
 
 
-def _counts(texts: Sequence[str], *parts: str) -> Numbers:
+def _count_strings(texts: Sequence[str], *parts: str) -> Numbers:
     """How often these strings occur in each text, without overlaps (T)."""
     return np.array([sum(text.count(part) for part in parts) for text in texts], np.int64)
 
@@ -86,14 +86,14 @@ def _lorem_ipsum(normalized: TextColumn) -> Shares:
     words = normalized.words
     sizes = words.sizes + np.maximum(words.counts - 1, 0)  # with one space between words
     found = np.zeros(len(sizes), np.int64)
-    for text in np.unique(words.texts[_ending(words, "lorem")]).tolist():
+    for text in np.unique(words.texts[_words_ending_in(words, "lorem")]).tolist():
         units = words.column.units[words.column.bounds[text] : words.column.bounds[text + 1]]
         plain = " ".join("".join(map(chr, units.tolist())).split())
         found[text] = len(_LOREM.findall(plain)) if "lorem ipsum" in plain else 0
-    return _shares(found, sizes)
+    return _divide_parts(found, sizes)
 
 
-def _ending(words: Words, end: str) -> Numbers:
+def _words_ending_in(words: Words, end: str) -> Numbers:
     """The words that end so."""
     units = words.column.units
     chosen = np.flatnonzero(words.lengths >= len(end))
@@ -102,7 +102,7 @@ def _ending(words: Words, end: str) -> Numbers:
     return chosen
 
 
-def _sentences(tokens: WordsAndPunctuation, held: NDArray[np.uint8]) -> Numbers:
+def _count_sentences(tokens: WordsAndPunctuation, held: NDArray[np.uint8]) -> Numbers:
     """How many stretches between `.`, `!` and `?` have a letter, a digit or a low line (T)."""
     ends = np.cumsum((held & _END) != 0)
     words = np.flatnonzero(tokens.are_words)
@@ -116,24 +116,24 @@ def _dotted_lines(column: TextColumn) -> Numbers:
     """The lines that end with `...` or `…` and white space."""
     words = column.words
     dotted = np.zeros(len(words.starts), np.bool_)
-    dotted[_ending(words, "...")] = True
-    dotted[_ending(words, "…")] = True
+    dotted[_words_ending_in(words, "...")] = True
+    dotted[_words_ending_in(words, "…")] = True
     places = np.flatnonzero(np.diff(column.first_words) > 0)
     return places[dotted[column.first_words[places + 1] - 1]]
 
 
-def _ellipses(column: TextColumn) -> Shares:
+def _ellipsis_line_share(column: TextColumn) -> Shares:
     """The share of lines that end with `...` or `…` and white space; none for an empty text (T)."""
     lines, chosen = column.lines, _dotted_lines(column)
     counts = lines.counts - (lines.lengths[lines.bounds[1:] - 1] == 0)  # nothing after the last line feed is no line
-    return np.ma.MaskedArray(_shares(lines.count(chosen), counts), mask=counts == 0)
+    return np.ma.MaskedArray(_divide_parts(lines.count(chosen), counts), mask=counts == 0)
 
 
-def _of_words(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
+def _normalized_word_signals(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
     """The signals about normalized words, and where they are missing."""
     never, none = np.zeros(len(words.counts), np.bool_), words.counts == 0
     counts = np.maximum(words.counts, 1)
-    repeats = Repeats.of(mixed(words.hashes + words.texts.astype(np.uint64) * _TEXT))
+    repeats = Repeats.of(mix_hash_bits(words.hashes + words.texts.astype(np.uint64) * _TEXT))
     texts = words.texts[repeats.firsts]
     again = np.bincount(texts, weights=repeats.counts, minlength=len(counts))
     single = words.counts - again
@@ -149,7 +149,7 @@ def _of_words(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
     }
 
 
-def _of_tokens(
+def _token_signals(
     tokens: WordsAndPunctuation, held: NDArray[np.uint8], texts: Sequence[str]
 ) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
     """The signals about tokens of the text as it is, and where they are missing."""
@@ -157,24 +157,29 @@ def _of_tokens(
     with_letter = tokens.per_text((held & _ASCII_LETTER) != 0)
     shouted = tokens.per_text((held & (_CAPITAL | _SMALL)) == _CAPITAL)
     return {
-        "rps_doc_symbol_to_word_ratio": (_counts(texts, "#", "...", "…") / counts, none),
+        "rps_doc_symbol_to_word_ratio": (_count_strings(texts, "#", "...", "…") / counts, none),
         "rps_doc_frac_no_alph_words": (1.0 - with_letter / counts, none),
         "rps_doc_frac_all_caps_words": (shouted / counts, none),
     }
 
 
 @cache
-def _marks() -> NDArray[np.uint8]:
+def _code_point_bits() -> NDArray[np.uint8]:
     """The bits of each code point."""
     letters = Characters.of("", [(ord("A"), ord("Z")), (ord("a"), ord("z"))])
-    sets = {_ASCII_LETTER: letters, _CAPITAL: capitals(), _SMALL: small_letters(), _END: Characters.of(".!?")}
+    sets = {
+        _ASCII_LETTER: letters,
+        _CAPITAL: uppercase_characters(),
+        _SMALL: small_letters(),
+        _END: Characters.of(".!?"),
+    }
     found = np.zeros(0x110000, np.uint8)
     for bit, characters in sets.items():
         found |= np.uint8(bit) * characters.table
     return found
 
 
-def _of_ngrams(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
+def _ngram_signals(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
     """The signals about normalized words in a row."""
     never, sizes = np.zeros(len(words.counts), np.bool_), np.maximum(words.sizes, 1)
     signals = {}
@@ -182,7 +187,7 @@ def _of_ngrams(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
         if n in _TOP:
             signals[f"rps_doc_frac_chars_top_{n}gram"] = (most_common(words, n, repeats) / sizes, never)
         else:
-            signals[f"rps_doc_frac_chars_dupe_{n}grams"] = (covered(words, n, repeats) / sizes, never)
+            signals[f"rps_doc_frac_chars_dupe_{n}grams"] = (repeated_ngram_length(words, n, repeats) / sizes, never)
     return signals
 
 
@@ -215,11 +220,11 @@ def measured_huge(text: str, size: int = HUGE, part: int = PART, most: int = MOS
     }
     without_tokens = ("symbol_to_word_ratio", "frac_no_alph_words", "frac_all_caps_words")
     of_words |= {f"rps_doc_{name}": None for name in without_tokens if not found["tokens"]}
-    for name, value in word_shares(*seen.taken(), _TOP, _DUPLICATE, part):
+    for name, value in word_shares(*seen.take_seen_words(), _TOP, _DUPLICATE, part):
         of_words[f"rps_doc_{name}"] = value if words <= most else None
     values |= {label: None if whole[0][0] else value for label, value in of_words.items()}
     return {
-        label: np.ma.MaskedArray(rounded(np.array([value or 0.0]), _DIGITS), mask=[value is None])
+        label: np.ma.MaskedArray(round_like_python(np.array([value or 0.0]), _DIGITS), mask=[value is None])
         for label, value in values.items()
     }
 
@@ -234,7 +239,7 @@ class _Seen:
         self._tail = ""  # of the last word
         self.lorem = [0, 0]  # how often `lorem ipsum` occurs as it is, at least, and in any case
 
-    def taken(self) -> tuple[list[Hashes], NDArray[np.uint32]]:
+    def take_seen_words(self) -> tuple[list[Hashes], NDArray[np.uint32]]:
         """The hashes of the words, in a list of one, and the lengths of all words before each; both are forgotten."""
         before = np.zeros(len(self.lengths) + 1, np.uint32)
         np.cumsum(np.frombuffer(self.lengths, np.uint32), out=before[1:])
@@ -245,7 +250,7 @@ class _Seen:
     def add(self, column: TextColumn, block: str, most: int) -> None:
         """Adds a block."""
         words, tokens, lines = column.normalized.words, WordsAndPunctuation.of(column.points), column.lines
-        held = tokens.holding(_marks())
+        held = tokens.bits_in_tokens(_code_point_bits())
         self.sums.update(
             words=len(words.starts),
             size=int(words.sizes[0]),
@@ -269,7 +274,7 @@ class _Seen:
         words = np.flatnonzero(tokens.are_words)
         first_end = int(ends[0]) if len(ends) else len(held)
         goes_on = self._open and len(words) > 0 and int(words[0]) < first_end
-        self.sums["sentences"] += int(_sentences(tokens, held)[0]) - goes_on
+        self.sums["sentences"] += int(_count_sentences(tokens, held)[0]) - goes_on
         if len(ends):
             self._open = len(words) > 0 and words[-1] > ends[-1]
         else:
@@ -279,7 +284,7 @@ class _Seen:
         if not len(words.starts):
             return
         tail, units = self._tail, words.column.units
-        if tail == "lorem" or len(_ending(words, "lorem")):
+        if tail == "lorem" or len(_words_ending_in(words, "lorem")):
             plain = " ".join((tail, *"".join(map(chr, units.tolist())).split()))
             self.lorem = [self.lorem[0] + ("lorem ipsum" in plain), self.lorem[1] + len(_LOREM.findall(plain))]
         last = units[max(int(words.ends[-1]) - len("lorem"), int(words.starts[-1])) : int(words.ends[-1])]
@@ -290,7 +295,7 @@ _WORDS = "the normalized words (no ASCII punctuation, lower case, NFD)"
 _TOKENS = r"the tokens of `\w+|[^\w\s]+`"
 
 
-def _share(name: str, meaning: str, *, words: bool = True, optional: bool = True) -> Score:
+def _share_score(name: str, meaning: str, *, words: bool = True, optional: bool = True) -> Score:
     return Score(name, meaning, low=0, high=1, optional=optional, exact=True, words=words)
 
 
@@ -298,12 +303,12 @@ REDPAJAMA = Tagger(
     name="redpajama-1",
     batch=tag,
     labels=(
-        _share("rps_doc_curly_bracket", "share of code points that are `{` or `}`", words=False, optional=False),
-        _share(
+        _share_score("rps_doc_curly_bracket", "share of code points that are `{` or `}`", words=False, optional=False),
+        _share_score(
             "rps_doc_lorem_ipsum", "how often `lorem ipsum` occurs, for each code point", words=False, optional=False
         ),
         Score("rps_doc_num_sentences", "stretches of text between `.`, `!` and `?`", unit="sentences", low=0),
-        _share("rps_doc_frac_lines_end_with_ellipsis", "share of lines that end with `...` or `…`", words=False),
+        _share_score("rps_doc_frac_lines_end_with_ellipsis", "share of lines that end with `...` or `…`", words=False),
         Score("rps_doc_word_count", f"number of {_WORDS}", unit="words", low=0, optional=True, words=True),
         Score(
             "rps_doc_mean_word_length",
@@ -314,7 +319,7 @@ REDPAJAMA = Tagger(
             exact=True,
             words=True,
         ),
-        _share("rps_doc_frac_unique_words", "different words, divided by all words"),
+        _share_score("rps_doc_frac_unique_words", "different words, divided by all words"),
         Score(
             "rps_doc_unigram_entropy", "entropy of the words", unit="nats", low=0, optional=True, exact=True, words=True
         ),
@@ -326,8 +331,8 @@ REDPAJAMA = Tagger(
             exact=True,
             words=True,
         ),
-        _share("rps_doc_frac_no_alph_words", "share of these tokens without a letter of ASCII"),
-        _share("rps_doc_frac_all_caps_words", "share of these tokens in capitals"),
+        _share_score("rps_doc_frac_no_alph_words", "share of these tokens without a letter of ASCII"),
+        _share_score("rps_doc_frac_all_caps_words", "share of these tokens in capitals"),
         *(
             Score(
                 f"rps_doc_frac_chars_top_{n}gram",
@@ -341,7 +346,7 @@ REDPAJAMA = Tagger(
             for n in _TOP
         ),
         *(
-            _share(f"rps_doc_frac_chars_dupe_{n}grams", f"share of characters in {n} words in a row that repeat")
+            _share_score(f"rps_doc_frac_chars_dupe_{n}grams", f"share of characters in {n} words in a row that repeat")
             for n in _DUPLICATE
         ),
     ),

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Spans, Tagger
-from gristmill.text.characters.sets import Characters, capitals, numeric
+from gristmill.text.characters.sets import Characters, numeric_characters, uppercase_characters
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.lines import Lines
 from gristmill.text.pieces import Pieces
-from gristmill.text.rounding import rounded
+from gristmill.text.rounding import round_like_python
 
 ENDS = ".!?”"
 BULLETS = "•‣▶◀◦■□▪▫–"  # noqa: RUF001 - the last is a dash
@@ -41,20 +41,24 @@ def measured(column: TextColumn) -> dict[str, Any]:
     sizes = np.diff(plain.words.before[plain.first_words]) + np.maximum(counts - 1, 0)  # one space between words
     pieces, kept = _with_line_feeds(column)
     signals = {
-        "ending_with_terminal_punctution_mark": _marked(
+        "ending_with_terminal_punctution_mark": _mark_places(
             len(counts), filled, Characters.of(ENDS).among_units(units[words.ends[lasts[filled]] - 1])
         ),
         "javascript_counts": _counts_of_word(plain),
         "num_words": counts,
-        "numerical_chars_fraction": _share(_inside(plain.points, plain.lines, numeric()), sizes),
-        "start_with_bulletpoint": _marked(
+        "numerical_chars_fraction": _divide_parts(
+            _characters_in_lines(plain.points, plain.lines, numeric_characters()), sizes
+        ),
+        "start_with_bulletpoint": _mark_places(
             len(counts), filled, Characters.of(BULLETS).among_units(units[words.starts[firsts[filled]]])
         ),
     }
     found: dict[str, Any] = {
         f"rps_lines_{name}": pieces.spans(values[kept].astype(np.float64)) for name, values in signals.items()
     }
-    shouted = _share(_inside(column.points, column.lines, capitals())[kept], pieces.lengths)
+    shouted = _divide_parts(
+        _characters_in_lines(column.points, column.lines, uppercase_characters())[kept], pieces.lengths
+    )
     found["rps_lines_uppercase_letter_fraction"] = pieces.spans(shouted)
     unknown = column.unspaced[0].tolist()
     of_words = [None if each else spans for each, spans in zip(unknown, found["rps_lines_num_words"], strict=True)]
@@ -72,20 +76,20 @@ def _with_line_feeds(column: TextColumn) -> tuple[Pieces, NDArray[np.bool_]]:
     return Pieces(column.points, starts, ends, np.searchsorted(starts, bounds)), kept
 
 
-def _marked(count: int, places: Numbers, chosen: NDArray[np.bool_]) -> Numbers:
+def _mark_places(count: int, places: Numbers, chosen: NDArray[np.bool_]) -> Numbers:
     marks = np.zeros(count, np.int64)
     marks[places[chosen]] = 1
     return marks
 
 
-def _inside(points: CodePoints, lines: Lines, characters: Characters) -> Numbers:
+def _characters_in_lines(points: CodePoints, lines: Lines, characters: Characters) -> Numbers:
     """How many of these characters each line has."""
     (places,) = np.nonzero(characters.among(points))
     return np.searchsorted(places, lines.ends) - np.searchsorted(places, lines.starts)
 
 
-def _share(parts: Numbers, wholes: Numbers) -> NDArray[np.float64]:
-    return rounded(parts / np.maximum(wholes, 1), _DIGITS)
+def _divide_parts(parts: Numbers, wholes: Numbers) -> NDArray[np.float64]:
+    return round_like_python(parts / np.maximum(wholes, 1), _DIGITS)
 
 
 def _counts_of_word(plain: TextColumn) -> Numbers:
@@ -97,7 +101,7 @@ def _counts_of_word(plain: TextColumn) -> Numbers:
     return np.diff(np.searchsorted(places, plain.first_words))
 
 
-def _spans(name: str, meaning: str, *, high: float | None = None, words: bool = False) -> Spans:
+def _line_span_label(name: str, meaning: str, *, high: float | None = None, words: bool = False) -> Spans:
     return Spans(f"rps_lines_{name}", meaning, low=0, high=high, optional=words, exact=True, words=words)
 
 
@@ -105,12 +109,14 @@ REDPAJAMA_LINES = Tagger(
     name="redpajama-lines-1",
     batch=tag,
     labels=(
-        _spans("ending_with_terminal_punctution_mark", f"each line, 1 if it ends with one of `{ENDS}`", high=1),
-        _spans("javascript_counts", f"each line, with the number of its normalized words that are `{_WORD}`"),
-        _spans("num_words", "each line, with the number of its normalized words", words=True),
-        _spans("numerical_chars_fraction", "each line, with the share of numbers in it, normalized", high=1),
-        _spans("start_with_bulletpoint", f"each line, 1 if it begins with one of `{BULLETS}`", high=1),
-        _spans("uppercase_letter_fraction", "each line, with the share of capitals", high=1),
+        _line_span_label(
+            "ending_with_terminal_punctution_mark", f"each line, 1 if it ends with one of `{ENDS}`", high=1
+        ),
+        _line_span_label("javascript_counts", f"each line, with the number of its normalized words that are `{_WORD}`"),
+        _line_span_label("num_words", "each line, with the number of its normalized words", words=True),
+        _line_span_label("numerical_chars_fraction", "each line, with the share of numbers in it, normalized", high=1),
+        _line_span_label("start_with_bulletpoint", f"each line, 1 if it begins with one of `{BULLETS}`", high=1),
+        _line_span_label("uppercase_letter_fraction", "each line, with the share of capitals", high=1),
     ),
     parameters={"ends": ENDS, "bullets": BULLETS, "digits": _DIGITS},
     description="The signals of RedPajama-Data v2 about lines, one span a line.",

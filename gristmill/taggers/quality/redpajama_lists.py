@@ -17,7 +17,7 @@ from gristmill.text.characters.word_punctuation import WordsAndPunctuation
 from gristmill.text.column import TextColumn
 from gristmill.text.lists.phrases import Phrases
 from gristmill.text.lists.word_lines import listed_words
-from gristmill.text.rounding import rounded
+from gristmill.text.rounding import round_like_python
 
 _DIGITS = 8
 
@@ -83,7 +83,7 @@ def open_lists(bad_words: Path, stop_words: Path, language: str) -> Callable[[Ba
 
     def finished(found: dict[str, Any]) -> dict[str, Any]:
         words, tokens, missing = (found.pop(name) for name in ("words", "tokens", "unknown"))
-        shares = rounded(found["rps_doc_stop_word_fraction"] / np.maximum(tokens, 1), _DIGITS)
+        shares = round_like_python(found["rps_doc_stop_word_fraction"] / np.maximum(tokens, 1), _DIGITS)
         found["rps_doc_stop_word_fraction"] = np.where(words == 0, 0.0, shares)
         return {label: np.ma.MaskedArray(values, mask=missing > 0) for label, values in found.items()}
 

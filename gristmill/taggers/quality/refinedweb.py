@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
-from gristmill.text.characters.sets import Characters, capitals, digits, sums
+from gristmill.text.characters.sets import Characters, digit_characters, running_sums, uppercase_characters
 from gristmill.text.code_points import Numbers
 from gristmill.text.column import TextColumn
 from gristmill.text.pieces import Pieces
@@ -44,18 +44,18 @@ def measured(column: TextColumn) -> dict[str, Any]:
     """The labels of the texts of one column."""
     lines, words = column.lines, np.diff(column.first_words)
     filled, unknown = lines.lengths > 0, column.unspaced[0]
-    digits_of = _per_line(column, digits())
+    digits_of = _per_line(column, digit_characters())
     rules = {
-        "uppercase": 2 * _per_line(column, capitals()) > lines.lengths,
+        "uppercase": 2 * _per_line(column, uppercase_characters()) > lines.lengths,
         "numeric": filled & (digits_of == lines.lengths),
-        "counter": _counters(column, (digits_of > 0) & (words > 1)),
+        "counter": _is_counter_line(column, (digits_of > 0) & (words > 1)),
         "one_word": filled & (words <= 1) & ~unknown[lines.texts],
     }
     removed = np.logical_or.reduce(list(rules.values()))
-    totals, lost = (np.diff(sums(each)[lines.bounds]) for each in (words, np.where(removed, words, 0)))
+    totals, lost = (np.diff(running_sums(each)[lines.bounds]) for each in (words, np.where(removed, words, 0)))
     return {
         **{label: lines.only(chosen).marks() for label, chosen in rules.items()},
-        **{label: _phrases(column, words, label) for label in _PHRASES},
+        **{label: _phrase_places(column, words, label) for label in _PHRASES},
         "words": totals,
         "removed_words": lost,
         "unknown": unknown.astype(np.int64),
@@ -75,7 +75,7 @@ def _per_line(column: TextColumn, characters: Characters) -> Numbers:
     return np.searchsorted(places, column.lines.ends) - np.searchsorted(places, column.lines.starts)
 
 
-def _counters(column: TextColumn, likely: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _is_counter_line(column: TextColumn, likely: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each line is a counter, such as `3 likes`; only likely lines are looked at."""
     (numbers,) = np.nonzero(likely)
     found = np.zeros(len(likely), np.bool_)
@@ -84,7 +84,7 @@ def _counters(column: TextColumn, likely: NDArray[np.bool_]) -> NDArray[np.bool_
     return found
 
 
-def _phrases(column: TextColumn, words: Numbers, label: str) -> list[NDArray[np.int64]]:
+def _phrase_places(column: TextColumn, words: Numbers, label: str) -> list[NDArray[np.int64]]:
     """The places of a phrase in lines of few words."""
     phrase, pattern = _PHRASES[label]
     lines, lowered = column.lines, column.lowered
@@ -104,7 +104,7 @@ def _phrases(column: TextColumn, words: Numbers, label: str) -> list[NDArray[np.
     return Pieces(column.points, found, np.array(ends, np.int64), np.searchsorted(found, column.points.bounds)).marks()
 
 
-def _rule(name: str, meaning: str, *, words: bool = False) -> Spans:
+def _line_rule(name: str, meaning: str, *, words: bool = False) -> Spans:
     return Spans(name, meaning, low=1, high=1, words=words)
 
 
@@ -112,13 +112,13 @@ REFINEDWEB = Tagger(
     name="refinedweb-1",
     batch=tag,
     labels=(
-        _rule("uppercase", "each line of which more than half is capitals"),
-        _rule("numeric", "each line of digits alone"),
-        _rule("counter", "each line that counts, such as `3 likes`"),
-        _rule("one_word", "each line of one word or of white space", words=True),
-        _rule("items_in_cart", f"`items in cart`, in lines of at most {SHORT} words", words=True),
-        _rule("read_more", f"`read more...` at the end of lines of at most {SHORT} words", words=True),
-        _rule("sign_in", f"`sign-in` at the begin of lines of at most {SHORT} words", words=True),
+        _line_rule("uppercase", "each line of which more than half is capitals"),
+        _line_rule("numeric", "each line of digits alone"),
+        _line_rule("counter", "each line that counts, such as `3 likes`"),
+        _line_rule("one_word", "each line of one word or of white space", words=True),
+        _line_rule("items_in_cart", f"`items in cart`, in lines of at most {SHORT} words", words=True),
+        _line_rule("read_more", f"`read more...` at the end of lines of at most {SHORT} words", words=True),
+        _line_rule("sign_in", f"`sign-in` at the begin of lines of at most {SHORT} words", words=True),
         Score("removed_words", "share of words in lines of the first four", low=0, high=1, optional=True, words=True),
     ),
     parameters={"short": SHORT, "counted": list(COUNTED)},

@@ -10,7 +10,7 @@ from typing import Any
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Score, Spans, Tagger
 from gristmill.text.code_points import CodePoints
-from gristmill.text.column import columns_of
+from gristmill.text.column import text_columns
 from gristmill.text.huge.blocks import blocks
 from gristmill.text.huge.limits import bounded
 from gristmill.text.huge.windows import HUGE
@@ -32,7 +32,7 @@ def tag(batch: Batch) -> dict[str, Any]:
     """
     found: list[list[tuple[int, int, int]]] = [[] for _ in batch.texts]
     short = [place for place, text in enumerate(batch.texts) if len(text) <= HUGE]
-    for column in batch.columns if len(short) == len(batch) else columns_of([batch.texts[place] for place in short]):
+    for column in batch.columns if len(short) == len(batch) else text_columns([batch.texts[place] for place in short]):
         places = [short[index] for index in column.places]
         texts = [batch.texts[place] for place in places]
         for place, spans in zip(places, repetitions(column.points, texts), strict=True):

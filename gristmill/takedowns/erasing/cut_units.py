@@ -19,8 +19,8 @@ from typing import NamedTuple, Protocol
 import zstandard
 from isal import isal_zlib
 
-from gristmill.lake.rows.shard_file import LEVEL, PACKINGS, suffix
-from gristmill.lake.rows.unpacking import bunzip2, gunzip, unxz, unzstd
+from gristmill.lake.rows.shard_file import LEVEL, PACKINGS, lower_suffix
+from gristmill.lake.rows.unpacking import unpack_bzip2, unpack_gzip, unpack_xz, unpack_zstandard
 
 _CRLF, _WARC = b"\r\n", b"WARC/"
 _BEHIND = 2 * len(_CRLF)
@@ -82,19 +82,19 @@ class _Packing(NamedTuple):
 
 _PLAIN = _Packing(lambda pieces, _path, _begins: iter(pieces), lambda _: _Unpacked())
 _PACKINGS: dict[Callable[..., Iterator[bytes]], _Packing] = {
-    gunzip: _Packing(gunzip, lambda _: isal_zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)),
-    unzstd: _Packing(
-        partial(unzstd, every=True),
+    unpack_gzip: _Packing(unpack_gzip, lambda _: isal_zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)),
+    unpack_zstandard: _Packing(
+        partial(unpack_zstandard, every=True),
         lambda size: zstandard.ZstdCompressor(write_checksum=True).compressobj(size=size),
         drops_empty=True,
     ),
-    bunzip2: _Packing(bunzip2, lambda _: bz2.BZ2Compressor()),
-    unxz: _Packing(unxz, lambda _: lzma.LZMACompressor()),
+    unpack_bzip2: _Packing(unpack_bzip2, lambda _: bz2.BZ2Compressor()),
+    unpack_xz: _Packing(unpack_xz, lambda _: lzma.LZMACompressor()),
 }
 
 
-def _packing(path: str) -> _Packing:
-    unpack = PACKINGS.get(suffix(path))
+def _packing_of_path(path: str) -> _Packing:
+    unpack = PACKINGS.get(lower_suffix(path))
     return _PACKINGS[unpack] if unpack else _PLAIN
 
 
@@ -110,11 +110,11 @@ def find_cuts(pieces: Iterable[bytes], path: str, size: int, records: Iterable[R
     Raises:
         DataError: the object is truncated, or is not packed as its name says.
     """
-    asked, packing = sorted(records), _packing(path)
+    asked, packing = sorted(records), _packing_of_path(path)
     begins: list[int] = []
-    seen = _SeenUnits(_disjoint((start, end + _BEHIND) for start, end in asked), packing)
-    ranges = widen_cuts(seen.passed(packing.unpack(pieces, path, begins), begins, size), asked)
-    units = [each for each in seen.units if _is_empty(each) or _within(ranges, each.plain)]
+    seen = _SeenUnits(_join_overlapping_ranges((start, end + _BEHIND) for start, end in asked), packing)
+    ranges = widen_cuts(seen.pass_plain_bytes(packing.unpack(pieces, path, begins), begins, size), asked)
+    units = [each for each in seen.units if _is_empty(each) or _ranges_within_part(ranges, each.plain)]
     return Cuts(ranges, units, seen.length - sum(end - start for start, end in ranges))
 
 
@@ -129,14 +129,17 @@ def without_cuts(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[byt
     Raises:
         DataError: the object is truncated, or is not packed as its name says.
     """
-    packing = _packing(path)
+    packing = _packing_of_path(path)
     for unit, group in groupby(_by_unit(pieces, cuts.units), itemgetter(0)):
         packed = (piece for _, piece in group)
         if unit is None:
             yield from packed
             continue
         first, last = unit.plain
-        own = [(max(start, first) - first, min(end, last) - first) for start, end in _within(cuts.ranges, unit.plain)]
+        own = [
+            (max(start, first) - first, min(end, last) - first)
+            for start, end in _ranges_within_part(cuts.ranges, unit.plain)
+        ]
         left = last - first - sum(end - start for start, end in own)
         if left:
             packer = packing.packer(left)
@@ -162,22 +165,22 @@ class _SeenUnits:
         self._packed = self._plain = self.length = 0  # `_packed` and `_plain`: where the last unit begins
         self.units: list[ChangedUnit] = []
 
-    def passed(self, plain: Iterable[bytes], begins: list[int], size: int) -> Iterator[bytes]:
+    def pass_plain_bytes(self, plain: Iterable[bytes], begins: list[int], size: int) -> Iterator[bytes]:
         """The plain bytes unchanged. `begins` receives where units begin, each before its first plain byte."""
         for piece in plain:
-            self._end(begins)
+            self._end_last_unit(begins)
             yield piece
             self.length += len(piece)
-        self._end(begins)
-        self._end([size])
+        self._end_last_unit(begins)
+        self._end_last_unit([size])
 
-    def _end(self, begins: list[int]) -> None:
+    def _end_last_unit(self, begins: list[int]) -> None:
         for begin in begins:
             unit = ChangedUnit((self._packed, begin), (self._plain, self.length))
             if _is_empty(unit):
                 noted = begin > 0 and self._packing.drops_empty
             else:
-                noted = bool(_within(self._near, unit.plain))
+                noted = bool(_ranges_within_part(self._near, unit.plain))
             if noted:
                 self.units.append(unit)
             self._packed, self._plain = begin, self.length
@@ -204,13 +207,13 @@ def _is_empty(unit: ChangedUnit) -> bool:
     return unit.plain[0] == unit.plain[1]
 
 
-def _within(ranges: list[Range], part: Range) -> list[Range]:
+def _ranges_within_part(ranges: list[Range], part: Range) -> list[Range]:
     """The ranges that have bytes of a part. They are sorted and disjoint."""
     first = bisect_right(ranges, part[0], key=itemgetter(1))
     return ranges[first : bisect_left(ranges, part[1], key=itemgetter(0))]
 
 
-def _disjoint(ranges: Iterable[Range]) -> list[Range]:
+def _join_overlapping_ranges(ranges: Iterable[Range]) -> list[Range]:
     """Sorted ranges, with those that overlap joined."""
     joined: list[Range] = []
     for start, end in ranges:
@@ -252,7 +255,7 @@ def widen_cuts(pieces: Iterable[bytes], cuts: Iterable[Range]) -> list[Range]:
         found = next((each for each in (*ends, _CRLF, b"\n") if at_place(end, len(each)) == each), b"")
         own = start == (mark if marked else 0) or at_place(start - 1, 1) == b"\n"
         wide.append((start, end + len(found) if own else end))
-    ranges = _disjoint(wide)
+    ranges = _join_overlapping_ranges(wide)
     only_mark = marked and at - mark == sum(end - start for start, end in ranges)
     return [(0, mark), *ranges] if only_mark else ranges
 

@@ -14,7 +14,7 @@ from gristmill.lake.asset_kinds import MODEL, kind_of
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import as_json
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import (
     WITHDRAWN,
@@ -73,7 +73,7 @@ def unfinished_erasures(store: Store, wanted: Wanted) -> dict[str, list[str]]:
     for path, record in read_erasures(store):
         if record.done or not any(each[:2] in wanted.reasons for each in record.documents):
             continue
-        now = _settled(store, record.objects, {each[:2] for each in record.documents})
+        now = _settle_begun(store, record.objects, {each[:2] for each in record.documents})
         left = [name for name, each in now.items() if each.after is None and store.head(name) is not None]
         words = [f"{name} is not replaced" for name in left] + list(record.left)
         found[path] = words or ["every object is replaced, but it was killed before its end"]
@@ -104,12 +104,12 @@ def erase_documents(
         StoreError: the lake does not answer.
     """
     record = _KeptRecord(store, wanted, search.texts, plan.media, is_written=not dry_run)
-    earlier = _settled(store, record.earlier, wanted.reasons.keys())
-    left = list(_left_out_of(store, record, search, plan, earlier))
+    earlier = _settle_begun(store, record.earlier, wanted.reasons.keys())
+    left = list(_unerasable_by_plan(store, record, search, plan, earlier))
     todo = {each.path: each for each in plan.objects.values() if not _is_erased(store, each, earlier)}
-    objects = {**earlier, **{name: _planned(each, earlier.get(name)) for name, each in todo.items()}}
+    objects = {**earlier, **{name: _erased_object_plan(each, earlier.get(name)) for name, each in todo.items()}}
     record.write(objects, left, done=False)
-    store.delete([] if dry_run else _derived(search))
+    store.delete([] if dry_run else _derived_file_paths(search))
 
     def announce(cut: ObjectPlan, coming: str) -> None:
         objects[cut.path] = ErasedObject(cut.sha256, None, len(cut.cuts), coming)
@@ -119,11 +119,11 @@ def erase_documents(
         try:
             made = rewrite_object(store, cut, wanted, None if dry_run else partial(announce, cut))
         except DataError as error:
-            objects |= _settled(store, {name: earlier[name]}, wanted.reasons.keys()) if name in earlier else {}
+            objects |= _settle_begun(store, {name: earlier[name]}, wanted.reasons.keys()) if name in earlier else {}
             left += [NotErasable(pair, name, str(error).removeprefix(f"{name}: ")) for pair in wanted.reasons]
             continue
         objects[name] = ErasedObject(made.before, made.after, made.records, stays=made.stays)
-        left += _staying(name, objects[name], wanted)
+        left += _unerased_replacements(name, objects[name], wanted)
         record.write(objects, left, done=False)
         say(f"would erase {made.records} records of {name}" if dry_run else made.summary)
     record.write(objects, left, done=not left)
@@ -131,15 +131,15 @@ def erase_documents(
     return left
 
 
-def _left_out_of(
+def _unerasable_by_plan(
     store: Store, record: "_KeptRecord", search: Search, plan: ErasurePlan, earlier: Mapping[str, ErasedObject]
 ) -> Iterator[NotErasable]:
     """What no object of a plan rids the lake of."""
     yield from (each for each in plan.impossible if not any(_is_removed(store, at, earlier) for at in each.missing))
-    yield from (NotErasable(each.pair, each.where, _mend(each.asset)) for each in _of(search, "labels"))
+    yield from (NotErasable(each.pair, each.where, _erasure_mend(each.asset)) for each in _found_in(search, "labels"))
     yield from (NotErasable((each.source, each.id), f"{each.root}/{each.name}", WHY) for each in record.media)
     for name, old in earlier.items():
-        yield from _staying(name, old, record.wanted)
+        yield from _unerased_replacements(name, old, record.wanted)
 
 
 class _KeptRecord:
@@ -198,18 +198,18 @@ class _KeptRecord:
         self._etag = self._store.put_if(self.path, data, self._etag).etag
 
 
-def _planned(cut: ObjectPlan, begun: ErasedObject | None) -> ErasedObject:
+def _erased_object_plan(cut: ObjectPlan, begun: ErasedObject | None) -> ErasedObject:
     """What is known of an object before it is replaced; `begun` if another command has announced to replace it."""
     return ErasedObject(cut.sha256, None, len(cut.cuts), begun.coming if begun else None)
 
 
-def _derived(search: Search) -> list[str]:
+def _derived_file_paths(search: Search) -> list[str]:
     """The columns and excerpts that have the documents."""
-    derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _of(search, "columns")}
-    return sorted(derived | {examples_path(place(each.asset, each.snapshot)) for each in _of(search, "examples")})
+    derived = {columns_path(place(each.asset, each.snapshot), each.shard) for each in _found_in(search, "columns")}
+    return sorted(derived | {examples_path(place(each.asset, each.snapshot)) for each in _found_in(search, "examples")})
 
 
-def _mend(asset: str) -> str:
+def _erasure_mend(asset: str) -> str:
     """What to do about a row of a labelled set, or of the test items of a model."""
     again = f"make it again (gristmill make LAKE {asset}), then erase again"
     if kind_of(asset) is MODEL:
@@ -217,12 +217,14 @@ def _mend(asset: str) -> str:
     return f"{again}; if people brought its file, first remove the row there"
 
 
-def _staying(path: str, cut: ErasedObject, wanted: Wanted) -> list[NotErasable]:
+def _unerased_replacements(path: str, cut: ErasedObject, wanted: Wanted) -> list[NotErasable]:
     """What was not erased although its object was replaced: its bytes may still be on the disk."""
     return [NotErasable(pair, path, cut.stays) for pair in wanted.reasons if cut.stays]
 
 
-def _settled(store: Store, objects: Mapping[str, ErasedObject], pairs: Collection[Pair]) -> dict[str, ErasedObject]:
+def _settle_begun(
+    store: Store, objects: Mapping[str, ErasedObject], pairs: Collection[Pair]
+) -> dict[str, ErasedObject]:
     """What became of objects whose replacement had begun, or was to begin, when a command was killed.
 
     An object is replaced if it has the announced bytes, or had them when another erasure began with it. Or another
@@ -233,7 +235,7 @@ def _settled(store: Store, objects: Mapping[str, ErasedObject], pairs: Collectio
     for path, old in objects.items():
         if old.after is not None:
             continue
-        now = sha256_of(store, path) if store.head(path) is not None else ""
+        now = hash_object(store, path) if store.head(path) is not None else ""
         if now == old.coming:
             settled[path] = ErasedObject(old.before, now, old.records, stays=old.stays)
         elif now != old.before:
@@ -266,8 +268,8 @@ def _is_erased(store: Store, plan: ObjectPlan, earlier: Mapping[str, ErasedObjec
     old = earlier.get(plan.path)
     if old is None or old.after is None or old.before != plan.sha256:
         return False
-    return store.head(plan.path) is not None and sha256_of(store, plan.path) == old.after
+    return store.head(plan.path) is not None and hash_object(store, plan.path) == old.after
 
 
-def _of(search: Search, area: str) -> list[FoundPlace]:
+def _found_in(search: Search, area: str) -> list[FoundPlace]:
     return [each for each in search.found if each.area == area]

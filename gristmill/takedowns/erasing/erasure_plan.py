@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place, raw_folder
-from gristmill.lake.asset_kinds import RAW, kind_of, names_of
+from gristmill.lake.asset_kinds import RAW, kind_of, names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
@@ -105,7 +105,7 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         if partition is None or not any(kind_of(each.asset) is RAW for each in partition.head.inputs):
             continue
         for pair, found in _raw_places(store, partition, wanted, search, shelves):
-            _add(store, plan, partition, pair, found, shelves)
+            _add_place_to_plan(store, plan, partition, pair, found, shelves)
     plan.impossible.extend(_adopted_rows(store, wanted, search))
     return plan
 
@@ -172,8 +172,10 @@ def _raw_places(
     yield from refused_places(store, documents, wanted, shelves)
 
 
-def _add(store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves) -> None:
-    name = names_of(documents.place.asset)["source"]
+def _add_place_to_plan(
+    store: Store, plan: ErasurePlan, documents: Partition, pair: Pair, found: RawPlace, shelves: Shelves
+) -> None:
+    name = names_in_asset_address(documents.place.asset)["source"]
     where = found.path or found.object or found.asset
     try:
         source = find_recipe("sources", Source, shelves.packages, name)

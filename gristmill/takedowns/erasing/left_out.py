@@ -8,7 +8,7 @@ from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.raw_path import raw_path
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT
-from gristmill.stages.conversion.parts import part_of
+from gristmill.stages.conversion.parts import recorded_part_edges
 from gristmill.takedowns.places import LeftOutPlace, Search, shown_place
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves, left_out_again
@@ -33,18 +33,18 @@ def left_out_places(
     for shard in documents.shards.values():
         reasons = sorted(reason for reason in shard.dropped if reason.startswith(LEFT_OUT))
         for read in (each for each in shard.inputs if reasons and kind_of(each.asset) is RAW):
-            path = _path(store, documents, shard, read)
+            path = _raw_object_path(store, documents, shard, read)
             try:
-                yield from _of_object(documents, shard, read, path, (wanted, search, shelves))
+                yield from _left_out_in_object(documents, shard, read, path, (wanted, search, shelves))
             except GristmillError as error:
                 search.unread_raw[path] = f"records of it were left out, and it cannot be read again ({error})"
 
 
-def _of_object(
+def _left_out_in_object(
     documents: Partition, shard: Shard, read: Input, path: str, asked: tuple[Wanted, Search, Shelves]
 ) -> Iterator[LeftOutPlace]:
     wanted, search, shelves = asked
-    if part_of(shard, documents.place.table) is not None:
+    if recorded_part_edges(shard, documents.place.table) is not None:
         search.unread_raw[path] = "records of it were left out, and it is read in parts"
         return
     unnamed: dict[str, int] = {}
@@ -59,8 +59,8 @@ def _of_object(
         search.unread_raw[path] = f"records of it were left out, and nobody knows their ids ({told})"
 
 
-def _path(store: Store, documents: Partition, shard: Shard, read: Input) -> str:
+def _raw_object_path(store: Store, documents: Partition, shard: Shard, read: Input) -> str:
     """The path of a raw object in the lake, or what it would be."""
-    part, snapshot = part_of(shard, documents.place.table), documents.place.snapshot
+    part, snapshot = recorded_part_edges(shard, documents.place.table), documents.place.snapshot
     name = part.object if part else read.shard
     return raw_path(store, read.asset, snapshot, name, read.content) or f"{read.asset}/{snapshot}/{name}"

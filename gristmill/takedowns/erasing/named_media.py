@@ -12,7 +12,7 @@ from gristmill.energon.exports.row_fields import RowFields
 from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import Catalogue
@@ -37,7 +37,11 @@ def named_media(store: Store, search: Search, catalogue: Catalogue) -> list[Medi
     """
     found: dict[MediaFile, None] = {}
     for each in search.found:
-        asked = _asked(catalogue, names_of(each.asset)["source"]) if each.area == "documents" else {}
+        asked = (
+            _media_paths_by_root(catalogue, names_in_asset_address(each.asset)["source"])
+            if each.area == "documents"
+            else {}
+        )
         partition = find_partition(store, place(each.asset, each.snapshot)) if asked else None
         if partition is None:
             continue
@@ -65,11 +69,11 @@ def still_there(store: Store, files: Collection[MediaFile]) -> Iterator[MediaFil
             yield each
 
 
-def _asked(catalogue: Catalogue, source: str) -> dict[str, set[str]]:
+def _media_paths_by_root(catalogue: Catalogue, source: str) -> dict[str, set[str]]:
     """The paths of the values that name media, by the root of the media."""
     asked: dict[str, set[str]] = {}
     for mix, stream in catalogue.streams():
-        for export in catalogue.exports_of(mix) if stream.source == source else ():
+        for export in catalogue.exports_of_mix(mix) if stream.source == source else ():
             form = export.format
             if isinstance(form, EnergonJsonl | EnergonWebdataset) and form.root:
                 files = form.files.values() if isinstance(form, EnergonWebdataset) else ()

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from gristmill.errors import GristmillError
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.raw_path import raw_path
-from gristmill.stages.conversion.parts import part_of
-from gristmill.takedowns.refused import RefusedPlace, refused_rows, source_of
+from gristmill.stages.conversion.parts import recorded_part_edges
+from gristmill.takedowns.refused import RefusedPlace, refused_rows, source_of_documents
 from gristmill.takedowns.refused_ids import own_pairs
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import RawPlace, Shelves, refused_again
@@ -44,7 +44,7 @@ def refused_places(
         DataError: a row of the quarantine is wrong.
         StoreError: the lake does not answer.
     """
-    source = source_of(documents, shelves.packages)
+    source = source_of_documents(documents, shelves.packages)
     of_objects: dict[tuple[str, str], list[RefusedPlace]] = {}
     for refused in refused_rows(store, documents, source, wanted):
         own = own_pairs(refused.row, source, wanted, documents.place.snapshot) if source else None
@@ -53,16 +53,16 @@ def refused_places(
         elif refused.pair in own:  # else it is another document, which names this one
             of_objects.setdefault((refused.shard, refused.row.file), []).append(refused)
     for (shard, file), rows in of_objects.items():
-        in_parts = part_of(documents.shards[shard], documents.place.table) is not None
+        in_parts = recorded_part_edges(documents.shards[shard], documents.place.table) is not None
         read = next((each for each in documents.shards[shard].inputs if each.shard == file), None)
         if read is None or in_parts:
             why = _IN_PARTS if in_parts else _NO_PLACE
             yield from ((each.pair, RawPlace(_in_quarantine(documents, each), why=why)) for each in rows)
         else:
-            yield from _of_object(store, documents, read, rows, shelves)
+            yield from _refused_rows_in_object(store, documents, read, rows, shelves)
 
 
-def _of_object(
+def _refused_rows_in_object(
     store: Store, documents: Partition, read: Input, rows: list[RefusedPlace], shelves: Shelves
 ) -> Iterator[tuple[Pair, RawPlace]]:
     path = raw_path(store, read.asset, documents.place.snapshot, read.shard, read.content) or ""
@@ -76,7 +76,7 @@ def _of_object(
     for each in rows:
         row = each.row
         found = places.get((row.offset, row.row, row.member))
-        if found is None and path and sha256_of(store, path) != read.content:
+        if found is None and path and hash_object(store, path) != read.content:
             found = RawPlace(read.asset, read.shard, read.content, path, (0, 0), "object")  # erased, or changed since
         if found is None:
             found = RawPlace(read.asset, read.shard, read.content, path, why=why if path else "")
@@ -86,4 +86,4 @@ def _of_object(
 
 
 def _in_quarantine(documents: Partition, refused: RefusedPlace) -> str:
-    return f"{documents.place.quarantine(refused.shard)}: row {refused.number} ({refused.row.place})"
+    return f"{documents.place.quarantine_path(refused.shard)}: row {refused.number} ({refused.row.place})"

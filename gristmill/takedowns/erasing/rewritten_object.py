@@ -78,20 +78,20 @@ def rewrite_object(
         raise StoreError(f"{plan.path}: there is no such object any longer; make its documents, and erase again")
     with TemporaryDirectory() as folder:
         local = FolderStore(folder)
-        before, after, size = _write(store, entry, plan, local)
+        before, after, size = _write_cut_object(store, entry, plan, local)
         if before != plan.sha256:
             raise DataError(
                 f"{plan.path}: has changed since it was converted, so the places in it are not known; make its"
                 " documents, and erase again"
             )
-        _compare(store, local if size else None, plan, entry, wanted)
+        _compare_object_rows(store, local if size else None, plan, entry, wanted)
         _check_alone(store, entry)
         if announce is None:
             return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts))
         with _old_file(store, entry.path) as old:
             announce(after if size else "")
             if size:
-                _replace(store, entry, local, old)
+                _replace_raw_object(store, entry, local, old)
             else:
                 _check_same(store, entry)
                 _check_alone(store, entry)
@@ -100,7 +100,7 @@ def rewrite_object(
     return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts), stays)
 
 
-def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, str, int]:
+def _write_cut_object(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> tuple[str, str, int]:
     """Writes the object without the cuts to a folder. Returns the sha256 before and after, and the plain bytes left."""
     digest, new = hashlib.sha256(), hashlib.sha256()
 
@@ -118,9 +118,13 @@ def _write(store: Store, entry: Entry, plan: ObjectPlan, local: FolderStore) -> 
     return digest.hexdigest(), new.hexdigest(), cuts.left
 
 
-def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: Entry, wanted: Wanted) -> None:
+def _compare_object_rows(
+    store: Store, local: FolderStore | None, plan: ObjectPlan, entry: Entry, wanted: Wanted
+) -> None:
     """Raises DataError unless both objects give the same rows, except for the erased ones. None: no object is left."""
-    old_rows = _outcomes(RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan, wanted)
+    old_rows = _comparable_outcomes(
+        RawObject(store, plan.path, plan.name, entry.size, plan.source.limits), plan, wanted
+    )
     left = (row for row in old_rows if not row[-1])
     if local is None:
         if next(left, None) is not None:
@@ -131,8 +135,8 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
         return
     new = local.head(plan.path)
     size = new.size if new else 0
-    new_rows = _readable(
-        _outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan, wanted), plan.path
+    new_rows = _rows_of_new_object(
+        _comparable_outcomes(RawObject(local, plan.path, plan.name, size, plan.source.limits), plan, wanted), plan.path
     )
     for number, (kept, made) in enumerate(zip_longest(left, new_rows)):
         if kept != made:
@@ -143,7 +147,7 @@ def _compare(store: Store, local: FolderStore | None, plan: ObjectPlan, entry: E
             )
 
 
-def _readable(rows: Iterator[tuple[Any, ...]], path: str) -> Iterator[tuple[Any, ...]]:
+def _rows_of_new_object(rows: Iterator[tuple[Any, ...]], path: str) -> Iterator[tuple[Any, ...]]:
     """The rows of the new object. What a reader says of it is not true of the object that people have."""
     try:
         yield from rows
@@ -153,17 +157,18 @@ def _readable(rows: Iterator[tuple[Any, ...]], path: str) -> Iterator[tuple[Any,
         ) from error
 
 
-def _outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> Iterator[tuple[Any, ...]]:
+def _comparable_outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> Iterator[tuple[Any, ...]]:
     """What a converter makes of an object, in a form that can be compared: kind, id, source, bytes or reason.
 
     The last value is whether the row is to be erased.
     """
     yield from (
-        _outcome(row, plan, wanted, raw_span) for row, raw_span in convert_with_spans(plan.source, raw, plan.snapshot)
+        _comparable_outcome(row, plan, wanted, raw_span)
+        for row, raw_span in convert_with_spans(plan.source, raw, plan.snapshot)
     )
 
 
-def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None) -> tuple[Any, ...]:
+def _comparable_outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None) -> tuple[Any, ...]:
     if isinstance(row, Refused):
         own = own_pairs(quarantined_row(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
         return "refused", row.id, row.raw, row.reason, bool(own)
@@ -173,7 +178,7 @@ def _outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan
     return "row", row.id, row.source, line, (row.source, row.id) in wanted.reasons
 
 
-def _replace(store: Store, entry: Entry, local: FolderStore, old: OldFile | None) -> None:
+def _replace_raw_object(store: Store, entry: Entry, local: FolderStore, old: OldFile | None) -> None:
     """Puts the new object in the place of the old one, unless others have replaced it. A file keeps its rights."""
     upload = store.upload(entry.path, old) if isinstance(store, FolderStore) else store.upload(entry.path)
     with undone_at_failure(upload.abort):

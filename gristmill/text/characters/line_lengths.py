@@ -1,6 +1,6 @@
 """The lengths of lines as `str.splitlines` cuts them, of texts of any size."""
 
-from gristmill.text.characters.stretches import STRETCH, stretches
+from gristmill.text.characters.stretches import STRETCH, split_into_stretches
 
 
 def line_lengths(text: str, size: int = STRETCH) -> tuple[int, int, int]:
@@ -15,7 +15,7 @@ def line_lengths(text: str, size: int = STRETCH) -> tuple[int, int, int]:
     """
     longest = count = total = 0
     begun: int | None = None  # the length so far of a line that goes on in the next stretch
-    for stretch in stretches(text, size) if text else ():
+    for stretch in split_into_stretches(text, size) if text else ():
         lengths = [len(line) for line in stretch.splitlines()]
         lengths[0] += begun or 0
         begun = lengths.pop() if stretch[-1].splitlines()[0] else None

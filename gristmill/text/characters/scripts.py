@@ -41,7 +41,7 @@ def divided_texts() -> Iterator[None]:
     """In this context all texts have spaces between their words, whatever their script: somebody has put them there.
 
     >>> with divided_texts():
-    ...     unspaced(CodePoints.of(["ไป โรงเรียน"]))[0].tolist()
+    ...     is_unspaced_script(CodePoints.of(["ไป โรงเรียน"]))[0].tolist()
     [False]
     """
     before = _divided.set(True)
@@ -66,7 +66,7 @@ def language_by_script(text: str) -> str | None:
     ['th', 'ja', 'zh', None]
     """
     points = CodePoints.of([text])
-    if points.units.itemsize == 1 or not unspaced(points)[0][0]:
+    if points.units.itemsize == 1 or not is_unspaced_script(points)[0][0]:
         return None
     found = np.bincount(_language_table().take(points.units), minlength=len(SPACELESS) + 1)[1:].tolist()
     counts = dict(zip(SPACELESS, found, strict=True))
@@ -76,7 +76,7 @@ def language_by_script(text: str) -> str | None:
     return most if counts[most] else None
 
 
-def unspaced(column: CodePoints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def is_unspaced_script(column: CodePoints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether more than half of each text, without its white space, is written in scripts without spaces.
 
     Args:
@@ -86,7 +86,7 @@ def unspaced(column: CodePoints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         Two arrays of shape (texts,). The first is for all such scripts: Chinese, Japanese, Tibetan, Thai, Lao, Khmer,
         Burmese, Tai. The second is for those that UAX #29 leaves to dictionaries, from Thai on.
 
-    >>> [answer.tolist() for answer in unspaced(CodePoints.of(["ไปโรงเรียน", "日本語 OK", "日 words"]))]
+    >>> [answer.tolist() for answer in is_unspaced_script(CodePoints.of(["ไปโรงเรียน", "日本語 OK", "日 words"]))]
     [[True, True, False], [True, False, False]]
     """
     if column.units.itemsize == 1 or _divided.get() or int(column.units.max()) < _FIRST:
@@ -113,7 +113,7 @@ def script_counts(column: CodePoints) -> tuple[Numbers, Numbers, Numbers]:
     if _divided.get():
         return black, np.zeros_like(black), np.zeros_like(black)
     (places,) = np.nonzero(column.units >= _FIRST)
-    kinds = _table().take(column.units[places])
+    kinds = _unspaced_script_table().take(column.units[places])
     no_spaces, no_rules = (
         np.diff(np.searchsorted(found, column.bounds)) for found in (places[kinds != 0], places[kinds == _NO_RULES])
     )
@@ -130,7 +130,7 @@ def spaceless_blocks() -> tuple[tuple[int, int], ...]:
 
 
 @cache
-def _table() -> NDArray[np.uint8]:
+def _unspaced_script_table() -> NDArray[np.uint8]:
     table = np.zeros(0x110000, np.uint8)
     for blocks, kind in ((_BY_CHARACTER, _NO_SPACES), (_BY_DICTIONARY, _NO_RULES)):
         for first, last in blocks:

@@ -31,7 +31,7 @@ class Characters:
         table: flags: for each code point whether it is in the set (0x110000).
 
     >>> column = CodePoints.of(["To Be", "OR"])
-    >>> capitals().count(column).tolist(), capitals().among(column).tolist()
+    >>> uppercase_characters().count(column).tolist(), uppercase_characters().among(column).tolist()
     ([2, 2], [True, False, False, True, False, False, True, True, False])
     """
 
@@ -62,21 +62,21 @@ class Characters:
 
     def among_units(self, units: NDArray[np.integer]) -> Chosen:
         """Whether each of these code points is in the set; shape (n,), as that of `units`."""
-        return kinds_of(units, self.table)
+        return look_up_kinds(units, self.table)
 
     def count(self, column: CodePoints) -> Numbers:
         """The number of code points of each text that are in the set (T)."""
-        return counts_of(column, self.among(column))
+        return count_chosen(column, self.among(column))
 
 
-def kinds_of(units: NDArray[np.integer], table: NDArray[Kind]) -> NDArray[Kind]:
+def look_up_kinds(units: NDArray[np.integer], table: NDArray[Kind]) -> NDArray[Kind]:
     """The entries of a table of one byte for each code point; shape (n,), as that of `units`.
 
     Args:
         units: code points (n).
         table: numbers of one byte, one for each code point (0x110000).
 
-    >>> kinds_of(np.frombuffer(b"a.b", np.uint8), Characters.of(".").table).tolist()
+    >>> look_up_kinds(np.frombuffer(b"a.b", np.uint8), Characters.of(".").table).tolist()
     [False, True, False]
     """
     if units.itemsize == 1:  # five times faster than take
@@ -84,7 +84,7 @@ def kinds_of(units: NDArray[np.integer], table: NDArray[Kind]) -> NDArray[Kind]:
     return table.take(units)
 
 
-def counts_of(column: CodePoints, chosen: Chosen) -> Numbers:
+def count_chosen(column: CodePoints, chosen: Chosen) -> Numbers:
     """The number of chosen code points of each text (T).
 
     Args:
@@ -94,10 +94,10 @@ def counts_of(column: CodePoints, chosen: Chosen) -> Numbers:
     return np.add.reduceat(chosen.view(np.uint8), column.bounds[:-1], dtype=np.int64)
 
 
-def sums(values: NDArray[np.bool_] | Numbers) -> Numbers:
+def running_sums(values: NDArray[np.bool_] | Numbers) -> Numbers:
     """The sum of all values before each index, and the sum of all values at last (one longer than `values`).
 
-    >>> sums(np.array([2, 3])).tolist()
+    >>> running_sums(np.array([2, 3])).tolist()
     [0, 2, 5]
     """
     found = np.zeros(len(values) + 1, np.int64)
@@ -106,7 +106,7 @@ def sums(values: NDArray[np.bool_] | Numbers) -> Numbers:
 
 
 @cache
-def capitals() -> Characters:
+def uppercase_characters() -> Characters:
     """The characters of `str.isupper`."""
     return Characters.that(np.strings.isupper)
 
@@ -115,27 +115,27 @@ def capitals() -> Characters:
 def small_letters() -> Characters:
     """The characters of `str.islower`, and titlecase letters such as `ǅ`. A word in capitals has none of them."""
     return Characters.that(
-        lambda every: (np.strings.islower(every) | _title(every)) & ~np.isin(every, list(SMALL_SINCE_15))
+        lambda every: (np.strings.islower(every) | _is_titlecase(every)) & ~np.isin(every, list(SMALL_SINCE_15))
     )
 
 
 @cache
-def numeric() -> Characters:
+def numeric_characters() -> Characters:
     """The characters of `str.isnumeric`: digits, fractions, Roman and Chinese numerals."""
     return Characters.that(lambda every: np.strings.isnumeric(every) & ~np.isin(every, list(NUMERIC_SINCE_15_1)))
 
 
 @cache
-def digits() -> Characters:
+def digit_characters() -> Characters:
     """The characters of `str.isdigit`."""
     return Characters.that(np.strings.isdigit)
 
 
 @cache
-def alphanumeric() -> Characters:
+def alphanumeric_characters() -> Characters:
     r"""The characters of `\w` in a regular expression of Python: letters, numbers, and the low line."""
     return Characters.that(lambda all_of_them: np.strings.isalnum(all_of_them) | (all_of_them == "_"))
 
 
-def _title(characters: NDArray[np.str_]) -> NDArray[np.bool_]:
+def _is_titlecase(characters: NDArray[np.str_]) -> NDArray[np.bool_]:
     return np.strings.istitle(characters) & ~np.strings.isupper(characters)

@@ -6,7 +6,7 @@ STRETCH = 1 << 20
 """Code points of a stretch."""
 
 
-def stretches(text: str, size: int = STRETCH) -> Iterator[str]:
+def split_into_stretches(text: str, size: int = STRETCH) -> Iterator[str]:
     r"""A text in pieces of about `size` code points. A carriage return and its line feed are never parted.
 
     Args:
@@ -16,7 +16,7 @@ def stretches(text: str, size: int = STRETCH) -> Iterator[str]:
     Yields:
         Pieces that make the text; one empty piece for the empty text.
 
-    >>> list(stretches("ab\r\nc", 3))
+    >>> list(split_into_stretches("ab\r\nc", 3))
     ['ab\r\n', 'c']
     """
     if len(text) <= size:

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.characters.sets import alphanumeric, kinds_of
+from gristmill.text.characters.sets import alphanumeric_characters, look_up_kinds
 from gristmill.text.code_points import CodePoints
 from gristmill.text.pieces import Pieces
 
@@ -30,7 +30,7 @@ class WordsAndPunctuation(Pieces):
     @classmethod
     def of(cls, column: CodePoints) -> "WordsAndPunctuation":
         """The tokens of a column."""
-        kinds = kinds_of(column.units, _kinds())
+        kinds = look_up_kinds(column.units, _character_kind_table())
         edges = np.append(0, np.flatnonzero(kinds[1:] != kinds[:-1]) + 1)
         (filled,) = np.nonzero(kinds.take(edges) != _SPACE)
         # The last code point of a column is a line feed, so each token has an edge after it.
@@ -40,9 +40,9 @@ class WordsAndPunctuation(Pieces):
     @cached_property
     def are_words(self) -> NDArray[np.bool_]:
         """Whether each token is of letters, digits and low lines (P)."""
-        return alphanumeric().among_units(self.column.units[self.starts])
+        return alphanumeric_characters().among_units(self.column.units[self.starts])
 
-    def holding(self, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def bits_in_tokens(self, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The bits that a table of bits has for any code point of each token (P).
 
         Args:
@@ -51,11 +51,11 @@ class WordsAndPunctuation(Pieces):
         if not self.starts.size:
             return np.zeros(0, np.uint8)
         edges = np.column_stack((self.starts, self.ends)).ravel()  # the last is a place: a line feed follows each text
-        return np.bitwise_or.reduceat(kinds_of(self.column.units, table), edges)[::2]
+        return np.bitwise_or.reduceat(look_up_kinds(self.column.units, table), edges)[::2]
 
 
 @cache
-def _kinds() -> NDArray[np.uint8]:
+def _character_kind_table() -> NDArray[np.uint8]:
     """For each code point 0 for punctuation and others, 1 for letters and digits, `_SPACE` for white space."""
     characters = np.arange(0x110000, dtype=np.uint32).view("U1")
-    return alphanumeric().table.view(np.uint8) + np.uint8(_SPACE) * np.strings.isspace(characters)
+    return alphanumeric_characters().table.view(np.uint8) + np.uint8(_SPACE) * np.strings.isspace(characters)

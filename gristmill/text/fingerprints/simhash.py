@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gristmill.text.characters.stretches import stretches
-from gristmill.text.code_points import Hashes, mixed
+from gristmill.text.characters.stretches import split_into_stretches
+from gristmill.text.code_points import Hashes, mix_hash_bits
 
 SHINGLE = 8
 """Code points of a shingle."""
@@ -37,8 +37,8 @@ def simhash(text: str) -> int:
     """
     counts = np.zeros(_BITS, np.int64)
     shingles = 0
-    for stretch in stretches(text):
-        hashes = _hashes(" ".join(stretch.lower().split()))
+    for stretch in split_into_stretches(text):
+        hashes = _shingle_hashes(" ".join(stretch.lower().split()))
         shingles += len(hashes)
         for first in range(0, len(hashes), _TOGETHER):
             part = hashes[first : first + _TOGETHER].astype("<u8").view(np.uint8).reshape(-1, 8)
@@ -46,7 +46,7 @@ def simhash(text: str) -> int:
     return int(np.packbits(2 * counts > shingles, bitorder="little").view("<u8")[0])
 
 
-def _hashes(text: str) -> Hashes:
+def _shingle_hashes(text: str) -> Hashes:
     """A hash of each shingle. It depends on its code points alone, not on how the text is stored."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
     if not len(points):
@@ -55,7 +55,7 @@ def _hashes(text: str) -> Hashes:
     hashes = np.zeros(len(points) - SHINGLE + 1, np.uint64)
     for place, power in enumerate(_POWERS):
         hashes += points[place : place + len(hashes)] * power
-    return mixed(hashes)
+    return mix_hash_bits(hashes)
 
 
 def distance(one: int, other: int) -> int:

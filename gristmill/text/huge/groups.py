@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.code_points import Hashes, Numbers, mixed
+from gristmill.text.code_points import Hashes, Numbers, mix_hash_bits
 from gristmill.text.repeats import Repeats, sorted_keys
 
 PART = 1 << 20
@@ -58,7 +58,7 @@ class Groups:
         """
         numbers = np.zeros(places, np.uint32)
         groups, repeated, best = 0, 0, (0, 0)
-        for stretches in _parts(places, candidates, keys_at, part):
+        for stretches in _candidates_by_part(places, candidates, keys_at, part):
             counts, firsts = _one_part(stretches, keys_at, numbers, groups)
             if len(counts):
                 most = int(counts.max())
@@ -92,7 +92,8 @@ def ngram_groups(hashes: list[Hashes], most: int, part: int = PART) -> Iterator[
     yield 1, groups
     for n in range(2, most + 1):
         known = groups.numbers
-        groups = Groups.of(places, _pairs(known, part), lambda at, known=known: _pair_keys(known, at), part)  # type: ignore[misc]
+        pairs = _adjacent_group_places(known, part)
+        groups = Groups.of(places, pairs, lambda at, known=known: _pair_keys(known, at), part)  # type: ignore[misc]
         yield n, groups
 
 
@@ -127,7 +128,7 @@ def copies(keys: list[Hashes], lengths: list[NDArray[np.uint32]], part: int = PA
     return groups.repeated, sum(int(sizes[at].sum(dtype=np.int64)) for at in grouped(groups.numbers, part))
 
 
-def _pairs(groups: NDArray[np.uint32], step: int) -> Iterator[Numbers]:
+def _adjacent_group_places(groups: NDArray[np.uint32], step: int) -> Iterator[Numbers]:
     """The places where two groups stand in a row."""
     for start in range(0, len(groups) - 1, step):
         left, right = groups[start : start + step], groups[start + 1 : start + step + 1]
@@ -138,10 +139,12 @@ def _pair_keys(groups: NDArray[np.uint32], at: NDArray[np.integer]) -> Hashes:
     """The keys of the pairs of groups at some places: a bijection, so that the result is exact."""
     keys = groups[at].astype(np.uint64) << np.uint64(32)
     keys |= groups[1:][at]
-    return mixed(keys)
+    return mix_hash_bits(keys)
 
 
-def _parts(places: int, candidates: Iterable[Numbers], keys_at: KeysAt, part: int) -> Iterator[list[Places]]:
+def _candidates_by_part(
+    places: int, candidates: Iterable[Numbers], keys_at: KeysAt, part: int
+) -> Iterator[list[Places]]:
     """The candidates of each part, ascending, in stretches that are not much longer than a part."""
     parts = min(1 << (max(places - 1, 0) // part).bit_length(), _MOST_PARTS)
     divided: list[list[Places]] = [[] for _ in range(parts)]
@@ -152,10 +155,10 @@ def _parts(places: int, candidates: Iterable[Numbers], keys_at: KeysAt, part: in
         for number, found in enumerate(np.split(ordered, ends[:-1])):
             divided[number].append(found)
     while divided:
-        yield _joined(divided.pop(), 2 * part)
+        yield _join_neighbours(divided.pop(), 2 * part)
 
 
-def _joined(stretches: list[Places], most: int) -> list[Places]:
+def _join_neighbours(stretches: list[Places], most: int) -> list[Places]:
     """Neighbours joined to stretches of at most so many places, if they are not longer already."""
     joined: list[list[Places]] = [[]]
     size = 0
@@ -177,10 +180,10 @@ def _one_part(
         repeats = Repeats.of(keys_at(places))
         numbers[places[repeats.places]] = repeats.groups + (groups + 1)
         return repeats.counts, places[repeats.firsts].astype(np.int64)
-    found = [_counted(keys_at(at), np.ones(len(at), np.int64), at.astype(np.int64)) for at in stretches]
+    found = [_sum_equal_keys(keys_at(at), np.ones(len(at), np.int64), at.astype(np.int64)) for at in stretches]
     if not found:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    keys, counts, firsts = _counted(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    keys, counts, firsts = _sum_equal_keys(*(np.concatenate(each) for each in zip(*found, strict=True)))
     again = counts > 1
     table = keys[again]
     for at in stretches if len(table) else ():
@@ -191,7 +194,7 @@ def _one_part(
     return counts[again], firsts[again]
 
 
-def _counted(keys: Hashes, counts: Numbers, firsts: Numbers) -> tuple[Hashes, Numbers, Numbers]:
+def _sum_equal_keys(keys: Hashes, counts: Numbers, firsts: Numbers) -> tuple[Hashes, Numbers, Numbers]:
     """Equal keys as one: the keys ascending, the sum of their counts, and the first of their places."""
     order, ordered = sorted_keys(keys)
     if not len(keys):

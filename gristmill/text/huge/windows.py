@@ -119,14 +119,14 @@ def sentence_windows(text: str, size: int = WINDOW) -> Iterator[Window]:
         start = end
 
 
-def stripped(text: str, window: Window) -> Window:
+def strip_window(text: str, window: Window) -> Window:
     """A stretch without the white space at both ends, found without a copy of it. White space alone ends at its start.
 
     Args:
         text: any text.
         window: the stretch.
 
-    >>> stripped("to  be  ", Window(2, 8))
+    >>> strip_window("to  be  ", Window(2, 8))
     Window(start=4, end=6)
     """
     first = _BLACK.search(text, *window)

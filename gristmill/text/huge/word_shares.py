@@ -36,16 +36,16 @@ def word_shares(
     size = max(int(before[-1]), 1)
     for n, groups in ngram_groups(hashes, max((*top, *duplicate)), part):
         if n == 1:
-            yield from _of_words(groups, count)
+            yield from _ngram_share_labels(groups, count)
         if n in top:
             last = min(groups.first + n, count)
             length = groups.count * (int(before[last]) - int(before[groups.first]))
             yield f"frac_chars_top_{n}gram", length / size
         if n in duplicate:
-            yield f"frac_chars_dupe_{n}grams", _covered(groups, n, before, part) / size
+            yield f"frac_chars_dupe_{n}grams", _repeated_ngram_length(groups, n, before, part) / size
 
 
-def _of_words(groups: Groups, count: int) -> Iterator[tuple[str, float | None]]:
+def _ngram_share_labels(groups: Groups, count: int) -> Iterator[tuple[str, float | None]]:
     counts = np.zeros(int(groups.numbers.max(initial=0)) + 1, np.uint32)
     np.add.at(counts, groups.numbers, np.uint32(1))
     counts = counts[1:]
@@ -55,7 +55,7 @@ def _of_words(groups: Groups, count: int) -> Iterator[tuple[str, float | None]]:
     yield "unigram_entropy", max(entropy, 0.0) if count else None
 
 
-def _covered(groups: Groups, n: int, before: NDArray[np.uint32], step: int) -> int:
+def _repeated_ngram_length(groups: Groups, n: int, before: NDArray[np.uint32], step: int) -> int:
     """The length of all words that are in an n-gram which repeats, each word once."""
     total = end = 0
     for places in grouped(groups.numbers, step):

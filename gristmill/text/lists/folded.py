@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from gristmill.text.characters.normalized import composed
+from gristmill.text.characters.normalized import normalize_unicode
 from gristmill.text.code_points import Numbers
 
 
@@ -25,7 +25,7 @@ class Folded:
         shifts: number to add to an offset from each of `places` on (C).
 
     >>> folded = Folded.of("Cafe\u0301 ΟΔΟΣ")
-    >>> folded.text, folded.back(5)
+    >>> folded.text, folded.original_offset(5)
     ('café οδοσ', 6)
     """
 
@@ -40,10 +40,10 @@ class Folded:
             return cls(text.lower(), _NONE, _NONE)
         places, shifts = _NONE, _NONE
         if not unicodedata.is_normalized("NFC", text):
-            text, places, shifts = _composed(text)
-        return cls(_lowered(text), places, shifts)
+            text, places, shifts = _compose_nfc(text)
+        return cls(_lower_code_points(text), places, shifts)
 
-    def back(self, offset: int) -> int:
+    def original_offset(self, offset: int) -> int:
         """The offset in the text of an offset in the folded text; one inside a changed letter is its end."""
         if not len(self.places):
             return offset
@@ -51,11 +51,11 @@ class Folded:
         return offset + (int(self.shifts[at - 1]) if at else 0)
 
 
-def _lowered(text: str) -> str:
+def _lower_code_points(text: str) -> str:
     """The text with each code point in lower case, in as many code points."""
     lowered = text.lower()
     if len(lowered) != len(text):  # with `İ`, whose lower case has two
-        lowered = text.translate(_cases())
+        lowered = text.translate(_case_folding_table())
     try:
         lowered.encode()
     except UnicodeEncodeError:
@@ -63,23 +63,23 @@ def _lowered(text: str) -> str:
     return lowered.replace("\N{GREEK SMALL LETTER FINAL SIGMA}", _SIGMA).replace("\N{LATIN SMALL LETTER LONG S}", "s")
 
 
-_LONG = 30  # code points; of more, `composed` puts combining marks in order in linear time
+_LONG = 30  # code points; of more, `normalize_unicode` puts combining marks in order in linear time
 _PLANES = 0x30000  # above are no letters of two cases and no combining ones
 _SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NONE: Numbers = np.zeros(0, np.int64)
 
 
-def _composed(text: str) -> tuple[str, Numbers, Numbers]:
+def _compose_nfc(text: str) -> tuple[str, Numbers, Numbers]:
     """A text in NFC, and where its offsets change by how much, all changes before included."""
     pieces: list[str] = []
     places: list[int] = []
     shifts: list[int] = []
     done = size = shift = 0
-    for found in _letters().finditer(text):
+    for found in _composable_pattern().finditer(text):
         start = max(found.start() - 1, 0)  # with the code point that they may join
         old = text[start : found.end()]
-        new = composed("NFC", old) if len(old) > _LONG else unicodedata.normalize("NFC", old)
+        new = normalize_unicode("NFC", old) if len(old) > _LONG else unicodedata.normalize("NFC", old)
         if new != old:
             before = text[done:start]
             pieces += (before, new)
@@ -94,7 +94,7 @@ def _composed(text: str) -> tuple[str, Numbers, Numbers]:
 
 
 @cache
-def _letters() -> re.Pattern[str]:
+def _composable_pattern() -> re.Pattern[str]:
     """Whatever NFC may change: code points that may join the one before them, and those that have another form."""
     joining: set[str] = set(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))  # of Hangul syllables
     changed: set[str] = set()
@@ -111,6 +111,6 @@ def _letters() -> re.Pattern[str]:
 
 
 @cache
-def _cases() -> dict[int, str]:
+def _case_folding_table() -> dict[int, str]:
     """For each code point that is not in lower case the one that it is compared as."""
     return {point: chr(point).lower()[0] for point in range(_PLANES) if chr(point).lower() != chr(point)}

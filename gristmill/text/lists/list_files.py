@@ -44,7 +44,7 @@ class ListFile:
             RecipeError: a line is not UTF-8, holds a NUL, or has more than 65,536 bytes; or the list is too large.
         """
         read = 0
-        for number, line in enumerate(iter(self._line, b""), 1):
+        for number, line in enumerate(iter(self._read_line, b""), 1):
             where = f"{self.shown}:{number}"
             read += len(line)
             if read > self.most:
@@ -59,11 +59,11 @@ class ListFile:
                 raise RecipeError(f"{where}: the line has a NUL; save the list as UTF-8")
             yield text.removeprefix("\ufeff").strip()
 
-    def _line(self) -> bytes:
+    def _read_line(self) -> bytes:
         try:
             return self.bytes_.readline(LONGEST_LINE + 1)
         except _UNREADABLE as error:
-            raise _unreadable(self.shown, error) from error
+            raise _unreadable_list_error(self.shown, error) from error
 
 
 def list_files(path: Path) -> Iterator[ListFile]:
@@ -78,25 +78,25 @@ def list_files(path: Path) -> Iterator[ListFile]:
     """
     try:
         files = read = 0
-        for name, file in _files(path):
+        for name, file in _list_file_streams(path):
             files += 1
             listed = ListFile(name, str(path) if name == path.name else f"{path}: {name}", file, LARGEST - read)
             yield listed
             read += file.tell()
     except _UNREADABLE as error:
-        raise _unreadable(str(path), error) from error
+        raise _unreadable_list_error(str(path), error) from error
     if not files:
         raise RecipeError(f"list {path} has no files; bring a text file, a folder of them or a tar archive")
 
 
-def _files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _list_file_streams(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
     if path.is_dir():
         for each in sorted(each for each in path.rglob("*") if each.is_file() and _is_list(each.relative_to(path))):
             with each.open("rb") as file:
-                yield each.relative_to(path).as_posix(), _unpacked(file)
+                yield each.relative_to(path).as_posix(), _unpack_list_file(file)
         return
     with path.open("rb") as file:
-        opened = _unpacked(file)
+        opened = _unpack_list_file(file)
         if opened.peek(512)[257:262] != _TAR:
             yield path.name, opened
             return
@@ -104,10 +104,10 @@ def _files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
             for member in archive:
                 inner = archive.extractfile(member) if member.isfile() and _is_list(Path(member.name)) else None
                 if inner is not None:
-                    yield member.name, _unpacked(inner)
+                    yield member.name, _unpack_list_file(inner)
 
 
-def _unreadable(shown: str, error: Exception) -> RecipeError:
+def _unreadable_list_error(shown: str, error: Exception) -> RecipeError:
     return RecipeError(f"list {shown} cannot be read ({error}); bring it again")
 
 
@@ -117,6 +117,6 @@ def _is_list(path: Path) -> bool:
     return path.stem.upper() not in {"LICENSE", "README"} and not any(part[:1] == "." for part in path.parts)
 
 
-def _unpacked(file: Any) -> Any:
+def _unpack_list_file(file: Any) -> Any:
     """A binary file that has `peek`, as the one given has."""
     return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == _GZIP else file

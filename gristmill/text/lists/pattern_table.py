@@ -28,7 +28,7 @@ class PatternTable:
         program: compiled program that finds any of the patterns.
 
     >>> table = PatternTable.of([ListedWord(r"v[i1]agr[a@]", "en", "en:1")])
-    >>> list(table.hits("Cheap V1AGRA!"))
+    >>> list(table.find_pattern_hits("Cheap V1AGRA!"))
     [(6, 12)]
     """
 
@@ -45,7 +45,7 @@ class PatternTable:
         patterns: dict[str, None] = {}
         for line in listed:
             try:
-                program = re2.compile(line.text, _options(_ONE))
+                program = re2.compile(line.text, _re2_options(_ONE))
             except re2.error as error:
                 reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else error
                 raise RecipeError(
@@ -60,11 +60,11 @@ class PatternTable:
         if not patterns:
             raise RecipeError("the list has no patterns; bring one with a pattern a line")
         try:
-            return cls(re2.compile("|".join(f"(?:{pattern})" for pattern in patterns), _options(_ALL)))
+            return cls(re2.compile("|".join(f"(?:{pattern})" for pattern in patterns), _re2_options(_ALL)))
         except re2.error as error:
             raise RecipeError(f"{len(patterns)} patterns together need more than 64 MB; divide the list") from error
 
-    def hits(self, text: str, size: int = HUGE) -> Iterator[tuple[int, int]]:
+    def find_pattern_hits(self, text: str, size: int = HUGE) -> Iterator[tuple[int, int]]:
         """All hits from left to right, which do not overlap: their offsets in code points. Empty hits are left out.
 
         Args:
@@ -81,7 +81,7 @@ class PatternTable:
                     yield first + start, first + end
 
 
-def _options(memory: int) -> Any:
+def _re2_options(memory: int) -> Any:
     options = re2.Options()
     options.max_mem = memory
     options.case_sensitive = False

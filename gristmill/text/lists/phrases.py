@@ -41,17 +41,17 @@ class Phrases:
             hashes: hashes of the pieces, as their column gives them (P).
         """
         counts = np.zeros(len(pieces.counts), np.int64)
-        for firsts, keys in self._keys(pieces.column.units.itemsize):
+        for firsts, keys in self._phrase_keys(pieces.column.units.itemsize):
             (places,) = np.nonzero(np.isin(hashes, firsts))
             n = keys.shape[1]
             places = places[places + n <= len(hashes)]
             places = places[pieces.texts[places] == pieces.texts[places + n - 1]]
-            found = np.isin(_joined(hashes[places[:, None] + np.arange(n)]), _joined(keys))
+            found = np.isin(_join_word_hashes(hashes[places[:, None] + np.arange(n)]), _join_word_hashes(keys))
             counts += np.bincount(pieces.texts[places[found]], minlength=len(counts))
         return counts
 
     @lru_cache(maxsize=16)  # noqa: B019 - a process has few lists, and keeps them
-    def _keys(self, width: int) -> list[tuple[Hashes, Hashes]]:
+    def _phrase_keys(self, width: int) -> list[tuple[Hashes, Hashes]]:
         """For each number of words n: the hashes of the first words, and of all words (phrases, n).
 
         Args:
@@ -68,7 +68,7 @@ class Phrases:
         return keys
 
 
-def _joined(hashes: Hashes) -> Hashes:
+def _join_word_hashes(hashes: Hashes) -> Hashes:
     """One key for the words of each phrase: (n, words) to (n,)."""
     keys = hashes[:, 0].copy()
     for word in range(1, hashes.shape[1]):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.lists.urls import LONGEST, LONGEST_HOST, canonical_url
-from gristmill.text.unicode.tables import taken
+from gristmill.text.unicode.tables import look_up_flags
 
 _LABEL, _FINE = 1, 2
 _HTTP, _HTTPS = (np.uint64(int.from_bytes(scheme, "little")) for scheme in (b"http://", b"https://"))
@@ -17,7 +17,7 @@ _LONGEST_LABEL = 63
 _DOT, _SLASH, _QUERY, _HASH, _BREAK = b"./?#\n"
 
 
-def _kinds() -> NDArray[np.uint8]:
+def _url_byte_kinds() -> NDArray[np.uint8]:
     """For each byte: whether the label of a host may have it, and whether a path may have it as it is."""
     kinds = np.zeros(256, np.uint8)
     kinds[[point for point in range(0x21, 0x7F) if chr(point) not in '<>\\"#']] = _FINE
@@ -25,7 +25,7 @@ def _kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-_KINDS = _kinds()
+_KINDS = _url_byte_kinds()
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class UrlColumn:
             joined = "\n".join(texts)
         lowered = joined.lower().split("\n")
         column = CodePoints.of(lowered)
-        edges, simple = _edges(column)
+        edges, simple = _url_part_edges(column)
         if simple.all():
             return cls(column, np.arange(len(lowered)), *edges)
         lengths: list[tuple[int, int, int, int]] = []
@@ -76,46 +76,46 @@ class UrlColumn:
             sizes = len(host), len(host) + len(path), len(lowered[place])
             lengths.append((0, *sizes))
         column = CodePoints.of(lowered)
-        edges, _ = _edges(column)
+        edges, _ = _url_part_edges(column)
         edges[:, others] = np.array(lengths, np.int64).T + column.bounds[others]
         (kept,) = np.nonzero(edges[0] < edges[1])
         return cls(column, kept, *edges[:, kept])
 
 
-def _edges(column: CodePoints) -> tuple[Numbers, NDArray[np.bool_]]:
+def _url_part_edges(column: CodePoints) -> tuple[Numbers, NDArray[np.bool_]]:
     """Hosts, paths, queries and ends of URLs in lower case (4, U), and which are canonical but for their fragment (U).
 
     Of the others the edges mean nothing.
     """
     units, starts = column.units, column.bounds[:-1]
-    kinds = taken(units, _KINDS)
+    kinds = look_up_flags(units, _KINDS)
     (marks,) = np.nonzero((kinds & _LABEL) == 0)  # of which the last of each text is its line feed
     signs = units[marks]
     first = column.chunks[starts]
     secure = first == _HTTPS
     simple = secure | ((first & _SEVEN) == _HTTP)
     hosts = np.minimum(starts + np.where(secure, 8, 7), column.bounds[1:] - 1)
-    paths, host_end = _next(marks, signs != _DOT, hosts)
-    queries, _ = _next(marks, (signs == _QUERY) | (signs == _HASH) | (signs == _BREAK), paths)
-    ends, end = _next(marks, (signs == _HASH) | (signs == _BREAK), queries)
+    paths, host_end = _next_chosen_mark(marks, signs != _DOT, hosts)
+    queries, _ = _next_chosen_mark(marks, (signs == _QUERY) | (signs == _HASH) | (signs == _BREAK), paths)
+    ends, end = _next_chosen_mark(marks, (signs == _HASH) | (signs == _BREAK), queries)
     labels = np.diff(marks, append=len(units)) - 1  # the length after each mark
     host_start = np.searchsorted(marks, hosts - 1)  # the last `/` of the scheme
-    simple &= _none((labels == 0) | (labels > _LONGEST_LABEL), host_start, host_end)
+    simple &= _has_no_chosen_mark((labels == 0) | (labels > _LONGEST_LABEL), host_start, host_end)
     simple &= (units[paths] == _SLASH) & (paths - hosts <= LONGEST_HOST)
     after = units[np.minimum(marks + 1, len(units) - 1)]
     odd = ((kinds[marks] & _FINE) == 0) | ((signs == _SLASH) & ((after == _DOT) | (after == _SLASH)))
-    simple &= _none(odd & (signs != _BREAK), host_end, end)
+    simple &= _has_no_chosen_mark(odd & (signs != _BREAK), host_end, end)
     return np.stack((hosts, paths, queries, np.where(ends == queries + 1, queries, ends))), simple
 
 
-def _next(marks: Numbers, chosen: NDArray[np.bool_], at: Numbers) -> tuple[Numbers, Numbers]:
+def _next_chosen_mark(marks: Numbers, chosen: NDArray[np.bool_], at: Numbers) -> tuple[Numbers, Numbers]:
     """The first chosen mark at each place or after it: where it is, and its number among all marks."""
     (numbers,) = np.nonzero(chosen)
     found = numbers[np.searchsorted(marks[numbers], at)]
     return marks[found], found
 
 
-def _none(chosen: NDArray[np.bool_], first: Numbers, last: Numbers) -> NDArray[np.bool_]:
+def _has_no_chosen_mark(chosen: NDArray[np.bool_], first: Numbers, last: Numbers) -> NDArray[np.bool_]:
     """Whether none of the marks from `first` to before `last` is chosen."""
     sums = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum(chosen, out=sums[1:])

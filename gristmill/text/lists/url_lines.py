@@ -49,28 +49,28 @@ def listed_urls(lines: Iterable[str], shown: str) -> Iterator[ListedUrl]:
         if _QUICK.fullmatch(line) and len(line) <= LONGEST_HOST:
             yield line, ""
         elif line:
-            yield from _entries(line, f"{shown}:{number}")
+            yield from _entries_of_line(line, f"{shown}:{number}")
 
 
-def _entries(line: str, where: str) -> Iterator[ListedUrl]:
+def _entries_of_line(line: str, where: str) -> Iterator[ListedUrl]:
     if _COMMENT.fullmatch(line) and not line.startswith("##"):
         return
     hosts = _ADDRESS.fullmatch(line)
     if hosts:
         names = _TRAILING.split(hosts[2])[0].split()
-        yield from (_entry(name, where) for name in names if name.lower() not in _LOCAL)
+        yield from (_parse_listed_url(name, where) for name in names if name.lower() not in _LOCAL)
         return
     line = _TRAILING.split(line)[0]
     rule = _ADBLOCK.fullmatch(line)
     if rule:
-        yield _entry(rule[1], where, top=True)
+        yield _parse_listed_url(rule[1], where, top=True)
     elif line[:2] == "*." or (line[:1] == "." and len(line) > 1):
-        yield _entry(line.lstrip("*."), where, top=True)
+        yield _parse_listed_url(line.lstrip("*."), where, top=True)
     elif "://" in line or not _PART_OF_A_PAGE.fullmatch(line):
-        yield _entry(line, where)
+        yield _parse_listed_url(line, where)
 
 
-def _entry(text: str, where: str, *, top: bool = False) -> ListedUrl:
+def _parse_listed_url(text: str, where: str, *, top: bool = False) -> ListedUrl:
     """An entry that is a URL, with or without its scheme. `top`: a top-level domain is meant as such."""
     found = canonical_url(text) if len(text.split()) == 1 and len(text) <= LONGEST else None
     if found is None or not (top or "." in found[0] or found[0][0] == "["):

@@ -86,11 +86,11 @@ class UrlTable:
         starts: list[Numbers] = []
         hashes: list[Hashes] = []
         pages, count = False, 0
-        strings = _strings(entries, below=below)
+        strings = _entry_keys(entries, below=below)
         while together := list(islice(strings, _TOGETHER)):
             column = CodePoints.of(together)
             starts.append(column.bounds[:-1] + len(keys))
-            hashes.append(_hashed(column))
+            hashes.append(_hash_keys(column))
             keys += column.units.tobytes()
             pages = pages or any("/" in string for string in together)
             count += len(together)
@@ -103,7 +103,9 @@ class UrlTable:
         found = np.concatenate(hashes)
         order = np.argsort(found)
         found = found[order]
-        return cls(bytes(keys), np.concatenate(starts)[order].astype(np.uint32), found, _filter(found), pages)
+        return cls(
+            bytes(keys), np.concatenate(starts)[order].astype(np.uint32), found, _build_hash_filter(found), pages
+        )
 
     def find(self, strings: Sequence[str]) -> FoundUrls:
         """What the list says about any strings.
@@ -117,53 +119,55 @@ class UrlTable:
         found = FoundUrls(*(np.zeros(len(strings), np.bool_) for _ in range(3)))
         for first in range(0, len(strings), _URLS):
             part = slice(first, first + _URLS)
-            self._find(strings[part], found.known[part], found.hosts[part], found.pages[part])
+            self._find_known_urls(strings[part], found.known[part], found.hosts[part], found.pages[part])
         return found
 
-    def _find(self, strings: Sequence[str], known: Flags, hosts: Flags, pages: Flags) -> None:
+    def _find_known_urls(self, strings: Sequence[str], known: Flags, hosts: Flags, pages: Flags) -> None:
         urls = UrlColumn.of(strings)
         units, places = urls.column.units, urls.places
         if not places.size:
             return
         known[places] = True
         names = urls.hosts + 4 * (urls.column.chunks[urls.hosts] & _FOUR == _WWW)
-        dots, owners = _between(np.flatnonzero(units == _DOT), urls.hosts, urls.paths)
+        dots, owners = _marks_in_stretches(np.flatnonzero(units == _DOT), urls.hosts, urls.paths)
         starts = np.concatenate((names, urls.hosts, dots + 1))
         whose = np.concatenate((np.arange(len(names)), np.arange(len(names)), owners))
-        hosts[places[whose[self._hits(urls, starts, urls.paths[whose], below=len(names))]]] = True
+        hosts[places[whose[self._find_listed_stretches(urls, starts, urls.paths[whose], below=len(names))]]] = True
         if self.pages:
-            some = self._hits(urls, names, urls.paths + 1)  # hosts of which pages are listed
-            pages[places[self._pages(urls, names, some)]] = True
+            some = self._find_listed_stretches(urls, names, urls.paths + 1)  # hosts of which pages are listed
+            pages[places[self._find_listed_pages(urls, names, some)]] = True
 
-    def _pages(self, urls: UrlColumn, names: Numbers, some: Numbers) -> Numbers:
+    def _find_listed_pages(self, urls: UrlColumn, names: Numbers, some: Numbers) -> Numbers:
         """The numbers of those of some URLs of which the page, or a folder above it, is listed."""
         (slashes,) = np.nonzero(urls.column.units == _SLASH)
-        slashes, owners = _between(slashes, urls.paths[some] + 1, urls.queries[some])
+        slashes, owners = _marks_in_stretches(slashes, urls.paths[some] + 1, urls.queries[some])
         near = np.arange(len(owners)) - np.searchsorted(owners, owners) < _FOLDERS
         ends = np.concatenate((slashes[near], urls.queries[some], urls.ends[some]))
         whose = np.concatenate((some[owners[near]], some, some))
         named = urls.column.units[ends - 1] != _SLASH  # of the others, the stretch without `/` is looked up too
         ends, whose = ends[named], whose[named]
-        listed: Numbers = whose[self._hits(urls, names[whose], ends)]
+        listed: Numbers = whose[self._find_listed_stretches(urls, names[whose], ends)]
         return listed
 
-    def _hits(self, urls: UrlColumn, starts: Numbers, ends: Numbers, *, below: int | None = None) -> Numbers:
+    def _find_listed_stretches(
+        self, urls: UrlColumn, starts: Numbers, ends: Numbers, *, below: int | None = None
+    ) -> Numbers:
         """The numbers of the stretches that are entries; those from `below` on, entries with all hosts below them."""
         hashes = urls.column.hashes(starts, ends)
         below = len(starts) if below is None else below
         hashes[below:] ^= _BELOW
-        places = hashes >> np.uint64(64 - _width(len(self.bits)))
+        places = hashes >> np.uint64(64 - _filter_hash_bits(len(self.bits)))
         likely = np.flatnonzero(self.bits[places >> np.uint64(3)] >> (places & np.uint64(7)).astype(np.uint8) & 1)
         rows = np.minimum(np.searchsorted(self.hashes, hashes[likely]), len(self.hashes) - 1)
         equal = self.hashes[rows] == hashes[likely]
         sure = []
         for number, row in zip(likely[equal].tolist(), rows[equal].tolist(), strict=True):
             string = urls.column.units[starts[number] : ends[number]].tobytes()
-            if self._has(b".%b\n" % string if number >= below else b"%b\n" % string, row):
+            if self._has_key_at_row(b".%b\n" % string if number >= below else b"%b\n" % string, row):
                 sure.append(number)
         return np.array(sure, np.int64)
 
-    def _has(self, key: bytes, row: int) -> bool:
+    def _has_key_at_row(self, key: bytes, row: int) -> bool:
         """Whether a key is at a row, or at a row after it that has the same hash."""
         hashed = self.hashes[row]
         while row < len(self.hashes) and self.hashes[row] == hashed:
@@ -173,7 +177,7 @@ class UrlTable:
         return False
 
 
-def _strings(entries: Iterable[ListedUrl], *, below: bool) -> Iterator[str]:
+def _entry_keys(entries: Iterable[ListedUrl], *, below: bool) -> Iterator[str]:
     for host, page in entries:
         bare = host.removeprefix("www.")
         if page:
@@ -187,15 +191,15 @@ def _strings(entries: Iterable[ListedUrl], *, below: bool) -> Iterator[str]:
                 yield bare
 
 
-def _hashed(keys: CodePoints) -> Hashes:
-    """The hash of each key, as `_hits` computes it for a stretch of a URL: without the dot before it."""
+def _hash_keys(keys: CodePoints) -> Hashes:
+    """The hash of each key, as `_find_listed_stretches` computes it of a URL: without the dot before it."""
     below = keys.units[keys.bounds[:-1]] == _DOT
     hashes = keys.hashes(keys.bounds[:-1] + below, keys.bounds[1:] - 1)
     hashes[below] ^= _BELOW
     return hashes
 
 
-def _between(marks: Numbers, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
+def _marks_in_stretches(marks: Numbers, starts: Numbers, ends: Numbers) -> tuple[Numbers, Numbers]:
     """The marks that are in stretches, stretch by stretch, and the number of the stretch of each."""
     first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
     counts = np.maximum(last - first, 0)
@@ -204,7 +208,7 @@ def _between(marks: Numbers, starts: Numbers, ends: Numbers) -> tuple[Numbers, N
     return marks[np.arange(len(owners)) + (first - before)[owners]], owners
 
 
-def _filter(hashes: Hashes) -> NDArray[np.uint8]:
+def _build_hash_filter(hashes: Hashes) -> NDArray[np.uint8]:
     width = max((len(hashes) << _SPARSE).bit_length(), 3)
     bits = np.zeros(1 << width - 3, np.uint8)
     places = hashes >> np.uint64(64 - width)
@@ -212,6 +216,6 @@ def _filter(hashes: Hashes) -> NDArray[np.uint8]:
     return bits
 
 
-def _width(size: int) -> int:
+def _filter_hash_bits(size: int) -> int:
     """The bits of a hash that a filter of so many bytes takes."""
     return size.bit_length() + 2

@@ -49,14 +49,14 @@ def canonical_url(url: str) -> CanonicalUrl | None:
     url = url[:LONGEST].lower()
     plain = _PLAIN.fullmatch(url)
     if plain is None or "/." in url:
-        return _careful(url)
+        return _canonical_unusual_url(url)
     host, path, query = plain.groups("")
     if "//" in path:
-        return _careful(url)
+        return _canonical_unusual_url(url)
     return (host, path or "/", query) if len(host) <= LONGEST_HOST else None
 
 
-def _careful(url: str) -> CanonicalUrl | None:
+def _canonical_unusual_url(url: str) -> CanonicalUrl | None:
     """As canonical_url, for any string in lower case."""
     url = url.strip(_BLANKS + "<>").replace("\t", "").replace("\n", "").replace("\r", "").partition("#")[0]
     front, _, query = url.partition("?")
@@ -66,13 +66,13 @@ def _careful(url: str) -> CanonicalUrl | None:
         front = front[scheme.end() :]
     authority, slash, path = front.lstrip("/").partition("/") if scheme or front[:2] == "//" else front.partition("/")
     found = _AUTHORITY.fullmatch(authority.rpartition("@")[2])
-    host = _host(found[1]) if found else ""
+    host = _canonical_host(found[1]) if found else ""
     if not host or (not scheme and ":" in authority.partition("@")[0] and "@" in authority):
         return None
-    return host, _encoded(_followed(slash + path)), _encoded(query)
+    return host, _percent_encode(_resolve_dot_segments(slash + path)), _percent_encode(query)
 
 
-def _host(name: str) -> str:
+def _canonical_host(name: str) -> str:
     """The name of a host in lower case and ASCII; empty if it is not one."""
     name = unquote(name, errors="replace")
     if len(name) > LONGEST_HOST:  # Punycode takes time that grows with the square of the length
@@ -85,11 +85,11 @@ def _host(name: str) -> str:
     return name if len(name) <= LONGEST_HOST and _HOST.fullmatch(name) else ""
 
 
-def _followed(path: str) -> str:
+def _resolve_dot_segments(path: str) -> str:
     """A path without `.`, `..` and empty folders."""
     folder = "/" if path.endswith(("/", "/.", "/..")) else ""
     return "/" + (posixpath.normpath(path or "/").lstrip("/") + folder).lstrip("/")
 
 
-def _encoded(part: str) -> str:
+def _percent_encode(part: str) -> str:
     return quote(part.encode("utf-8", "replace"), safe=_KEPT).lower()

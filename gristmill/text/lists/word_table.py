@@ -76,7 +76,7 @@ class WordTable:
         automaton = ahocorasick_rs.AhoCorasick(list(found))
         return cls(automaton, tuple(found), tuple(tuple(sorted(languages)) for languages in found.values()))
 
-    def hits(self, text: str, size: int = HUGE) -> Iterator[WordHit]:
+    def find_word_hits(self, text: str, size: int = HUGE) -> Iterator[WordHit]:
         """All hits that do not overlap: of several at one place the longest, from left to right.
 
         A word counts where it stands alone: no letter, digit or mark is beside it. In scripts that are written without
@@ -88,12 +88,12 @@ class WordTable:
         """
         for first, last in blocks(text, size=size):
             end = 0
-            for hit in self._hits(text[first:last]):
+            for hit in self._find_all_hits(text[first:last]):
                 if hit.start >= end:
                     yield WordHit(first + hit.start, first + hit.end, hit.languages)
                     end = hit.end
 
-    def _hits(self, text: str) -> Iterator[WordHit]:
+    def _find_all_hits(self, text: str) -> Iterator[WordHit]:
         """Where words stand alone: by start, the longest first."""
         folded = Folded.of(text)
         found = [
@@ -103,16 +103,16 @@ class WordTable:
         ]
         found.sort()
         for start, end, number in found:
-            yield WordHit(folded.back(start), folded.back(-end), self.languages[number])
+            yield WordHit(folded.original_offset(start), folded.original_offset(-end), self.languages[number])
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    if start > 0 and _joined(text[start - 1], text[start]):
+    if start > 0 and _are_in_one_word(text[start - 1], text[start]):
         return False
-    return end == len(text) or not _joined(text[end - 1], text[end])
+    return end == len(text) or not _are_in_one_word(text[end - 1], text[end])
 
 
-def _joined(left: str, right: str) -> bool:
+def _are_in_one_word(left: str, right: str) -> bool:
     """Whether two characters are in one word."""
     return _in_word(left) and _in_word(right) and not (_UNSPACED.match(left) or _UNSPACED.match(right))
 
@@ -121,10 +121,10 @@ def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_" or (character > "\x7f" and unicodedata.category(character)[0] == "M")
 
 
-def counted(hits: Iterable[WordHit]) -> Mapping[str, int]:
+def hits_by_language(hits: Iterable[WordHit]) -> Mapping[str, int]:
     """The hits of each language.
 
-    >>> counted([WordHit(0, 4, ("de", "en")), WordHit(5, 9, ("en",))])
+    >>> hits_by_language([WordHit(0, 4, ("de", "en")), WordHit(5, 9, ("en",))])
     {'de': 1, 'en': 2}
     """
     counts: dict[str, int] = {}

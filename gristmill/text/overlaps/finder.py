@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.overlaps.index import OverlapIndex
 from gristmill.text.overlaps.text_words import TextWords
-from gristmill.text.units.normalisation import in_word, lone
+from gristmill.text.units.normalisation import in_word, is_single_word_character
 
 GROUP = 1 << 19
 """Code points of texts that are looked at together, so that their arrays stay in the processor's cache."""
@@ -48,13 +48,13 @@ def overlaps(index: OverlapIndex, texts: Sequence[str]) -> dict[str, list[SpanAr
     """
     labels = [label for name in index.ngrams for label in (name, label_of_lines(name))]
     found: dict[str, list[SpanArray]] = {label: [NO_SPANS] * len(texts) for label in labels}
-    for number in _candidates(index, texts):
-        for label, spans in _exact(index, texts[number]).items():
+    for number in _candidate_texts(index, texts):
+        for label, spans in _exact_overlap_spans(index, texts[number]).items():
             found[label][number] = spans
     return found
 
 
-def _candidates(index: OverlapIndex, texts: Sequence[str]) -> Iterator[int]:
+def _candidate_texts(index: OverlapIndex, texts: Sequence[str]) -> Iterator[int]:
     """The numbers of the texts that may have an overlap. Huge ones are looked at piece by piece later."""
     numbers: list[int] = []
     size = 0
@@ -65,19 +65,19 @@ def _candidates(index: OverlapIndex, texts: Sequence[str]) -> Iterator[int]:
         numbers.append(number)
         size += len(text)
         if size > GROUP:
-            yield from _filtered(index, texts, numbers)
+            yield from _filter_candidate_texts(index, texts, numbers)
             numbers, size = [], 0
-    yield from _filtered(index, texts, numbers)
+    yield from _filter_candidate_texts(index, texts, numbers)
 
 
-def _filtered(index: OverlapIndex, texts: Sequence[str], numbers: Sequence[int]) -> Iterator[int]:
+def _filter_candidate_texts(index: OverlapIndex, texts: Sequence[str], numbers: Sequence[int]) -> Iterator[int]:
     if numbers:
         yield from (numbers[place] for place in index.filter.among([texts[number] for number in numbers]).tolist())
 
 
-def _exact(index: OverlapIndex, text: str) -> Mapping[str, SpanArray]:
+def _exact_overlap_spans(index: OverlapIndex, text: str) -> Mapping[str, SpanArray]:
     """The spans of one text."""
-    pieces = _pieces(text, index.length) if len(text) > PIECE else [(0, 0, text)]
+    pieces = _split_huge_text(text, index.length) if len(text) > PIECE else [(0, 0, text)]
     found: dict[str, list[SpanArray]] = {}
     for offset, begins, piece in pieces:
         if len(text) > PIECE and not len(index.filter.among([piece])):
@@ -85,13 +85,13 @@ def _exact(index: OverlapIndex, text: str) -> Mapping[str, SpanArray]:
         for label, spans in _in_piece(index, piece, begins, text[offset + len(piece) : offset + len(piece) + 1]):
             found.setdefault(label, []).append(spans + np.array([offset, offset, 0]))
     joined = {label: np.concatenate(spans) for label, spans in found.items()}
-    return {label: spans if label.endswith(f"_{LINES}") else merged(spans) for label, spans in joined.items()}
+    return {label: spans if label.endswith(f"_{LINES}") else merge_item_spans(spans) for label, spans in joined.items()}
 
 
 def _in_piece(index: OverlapIndex, text: str, begins: int, after: str) -> Iterator[tuple[str, SpanArray]]:
     """The spans of a piece: of n-grams, not yet merged, and of lines that begin at `begins` or later and are whole."""
     words = TextWords.of(text)
-    ngrams = words.ngrams(index.length)
+    ngrams = words.ngram_hashes(index.length)
     numbers, lines = words.line_hashes(index.least)
     first, last = words.lines[numbers], words.lines[numbers + 1] - 1
     whole = words.starts[first] >= begins
@@ -101,21 +101,21 @@ def _in_piece(index: OverlapIndex, text: str, begins: int, after: str) -> Iterat
         items = index.ngrams[name].find(ngrams)
         (hits,) = np.nonzero(items)
         if hits.size:
-            yield name, _spans(words.starts[hits], words.ends[hits + index.length - 1], items[hits])
+            yield name, _span_array(words.starts[hits], words.ends[hits + index.length - 1], items[hits])
         items = index.lines[name].find(lines) * whole
         (hits,) = np.nonzero(items)
         if hits.size:
-            yield label_of_lines(name), _spans(words.starts[first[hits]], words.ends[last[hits]], items[hits])
+            yield label_of_lines(name), _span_array(words.starts[first[hits]], words.ends[last[hits]], items[hits])
 
 
-def _spans(starts: NDArray[Any], ends: NDArray[Any], items: NDArray[Any]) -> SpanArray:
+def _span_array(starts: NDArray[Any], ends: NDArray[Any], items: NDArray[Any]) -> SpanArray:
     return np.stack([starts, ends, items.astype(np.int64)], 1)
 
 
-def merged(spans: SpanArray) -> SpanArray:
+def merge_item_spans(spans: SpanArray) -> SpanArray:
     """The spans (n, 3), those of one item that overlap or touch as one, in the order of their starts.
 
-    >>> merged(np.array([[0, 5, 1], [3, 9, 1], [4, 8, 2], [20, 30, 1]])).tolist()
+    >>> merge_item_spans(np.array([[0, 5, 1], [3, 9, 1], [4, 8, 2], [20, 30, 1]])).tolist()
     [[0, 9, 1], [4, 8, 2], [20, 30, 1]]
     """
     spans = spans[np.lexsort((spans[:, 0], spans[:, 2]))]
@@ -128,7 +128,7 @@ def merged(spans: SpanArray) -> SpanArray:
     return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
 
 
-def _pieces(text: str, length: int) -> Iterator[tuple[int, int, str]]:
+def _split_huge_text(text: str, length: int) -> Iterator[tuple[int, int, str]]:
     """Parts of a huge text: where each begins, from where on its lines are new, and the part.
 
     A part begins `length - 1` words before the end of the one before, so that each n-gram is in one of them. It ends
@@ -136,7 +136,7 @@ def _pieces(text: str, length: int) -> Iterator[tuple[int, int, str]]:
     """
     start, begins = 0, 0
     while True:
-        end = _end(text, start + PIECE)
+        end = _piece_end(text, start + PIECE)
         piece = text[start:end]
         yield start, begins, piece
         if end == len(text):
@@ -147,7 +147,7 @@ def _pieces(text: str, length: int) -> Iterator[tuple[int, int, str]]:
         start, begins = start + back, len(piece) - back + partial
 
 
-def _end(text: str, at: int) -> int:
+def _piece_end(text: str, at: int) -> int:
     """Where a part ends that would end at `at`."""
     if at >= len(text):
         return len(text)
@@ -156,7 +156,7 @@ def _end(text: str, at: int) -> int:
         return feed + 1
     while at < len(text):
         codes = np.frombuffer(text[at - 1 : at + _BACK].encode("utf-32-le", "surrogatepass"), "<u4")
-        inside, alone = in_word().take(codes), lone().take(codes)
+        inside, alone = in_word().take(codes), is_single_word_character().take(codes)
         (cuts,) = np.nonzero(~inside[1:] | ~inside[:-1] | alone[1:] | alone[:-1])
         if len(cuts):
             return at + int(cuts[0])

@@ -97,7 +97,7 @@ class OverlapIndex:
         for name, number, text in items:
             ngrams, lines = kept.setdefault(name, (_Gathered(), _Gathered()))
             words = TextWords.of(text)
-            ngrams.add(words.ngrams(length), number)
+            ngrams.add(words.ngram_hashes(length), number)
             lines.add(words.line_hashes(least)[1], number)
             _, grams, _, whole = filter_hashes(words_bytes(encoded_text(text)), length)
             counts = np.diff(words.lines)
@@ -126,7 +126,7 @@ class OverlapIndex:
             "sets": list(self.ngrams),
             "sizes": [len(array) for array in arrays],
         }
-        return _MAGIC + json.dumps(head).encode() + b"\n" + b"".join(_little(array) for array in arrays)
+        return _MAGIC + json.dumps(head).encode() + b"\n" + b"".join(_padded_little_endian(array) for array in arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, what: str) -> "OverlapIndex":
@@ -140,7 +140,7 @@ class OverlapIndex:
             DataError: it is not the file of an index, or is truncated.
         """
         try:
-            head, arrays = _read(data)
+            head, arrays = _read_index_file(data)
             length, least, sets = int(head["length"]), int(head["least"]), list[str](head["sets"])
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(f"{what}: is no index of n-grams ({error}); make the model again") from error
@@ -170,13 +170,13 @@ class _Gathered:
         return Owners.of(high, low, items.astype(np.uint32))
 
 
-def _little(array: NDArray[Any]) -> bytes:
+def _padded_little_endian(array: NDArray[Any]) -> bytes:
     """The bytes of an array, little-endian, filled with zeros up to a multiple of _ALIGNED."""
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return data + bytes(-len(data) % _ALIGNED)
 
 
-def _read(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+def _read_index_file(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     """The head of a file, and its arrays.
 
     The first two are `quick`. Then each set has six: high halves, low halves and items of its n-grams, then of its
@@ -188,10 +188,10 @@ def _read(data: bytes) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     head = json.loads(data[len(_MAGIC) : end])
     if len(head["sizes"]) != 2 + 6 * len(head["sets"]):
         raise ValueError("the number of sizes in its head does not fit its sets")
-    return head, _arrays(data, end, head["sizes"])
+    return head, _view_arrays(data, end, head["sizes"])
 
 
-def _arrays(data: bytes, at: int, sizes: Sequence[int]) -> list[NDArray[Any]]:
+def _view_arrays(data: bytes, at: int, sizes: Sequence[int]) -> list[NDArray[Any]]:
     found: list[NDArray[Any]] = []
     for number, size in enumerate(sizes):
         kind = "<u4" if number >= 2 and number % 3 == 1 else "<u8"  # after `quick`, each third array is of items

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.units.normalisation import lone, lower_table, words_text
-from gristmill.text.units.utf8_column import decoded, encoded_text
+from gristmill.text.units.normalisation import is_single_word_character, lower_table, words_text
+from gristmill.text.units.utf8_column import decode_text, encoded_text
 
 _SPACE, _GONE = 0x20, 0x01
 _LEADS = (0xC0, 0xE0, 0xF0, 0x100)
@@ -23,7 +23,7 @@ def words_bytes(data: bytes) -> bytes:
     >>> words_bytes("Don't! ÉCOLE 日本".encode()).split() == [each.encode() for each in "don t école 日 本".split()]
     True
     """
-    plain = data.translate(_table())
+    plain = data.translate(_ascii_fold_table())
     if plain.isascii():
         return plain
     units = np.frombuffer(bytearray(plain), np.uint8)
@@ -33,17 +33,19 @@ def words_bytes(data: bytes) -> bytes:
     shorter = False
     for width in (2, 3, 4):
         places = leads[(first >= _LEADS[width - 2]) & (first < _LEADS[width - 1])]
-        codes = _decoded(units, places, width)
+        codes = _decode_code_points(units, places, width)
         lowered = lower_table().take(codes)
         changed = np.flatnonzero(lowered != codes)
         wanted = 1 + np.searchsorted(_EDGES, lowered[changed], side="right")
         outside = lowered[changed] == _SPACE
         if np.any((wanted > width) & ~outside):  # a few letters, such as U+023A, need more bytes in lower case
-            return encoded_text(words_text(decoded(data)))
+            return encoded_text(words_text(decode_text(data)))
         for offset in range(width):
             units[places[changed[outside]] + offset] = _SPACE
-        shorter |= _write(units, places[changed[~outside]], lowered[changed[~outside]], wanted[~outside], width)
-        alone = places[lone().take(codes)]
+        shorter |= _write_code_points(
+            units, places[changed[~outside]], lowered[changed[~outside]], wanted[~outside], width
+        )
+        alone = places[is_single_word_character().take(codes)]
         parted += [alone, alone + width]
     between = np.unique(np.concatenate(parted))
     if len(between):
@@ -52,7 +54,7 @@ def words_bytes(data: bytes) -> bytes:
     return found.translate(None, bytes([_GONE])) if shorter else found
 
 
-def _decoded(units: Bytes, places: NDArray[np.int64], width: int) -> NDArray[np.uint32]:
+def _decode_code_points(units: Bytes, places: NDArray[np.int64], width: int) -> NDArray[np.uint32]:
     """The code points of `width` bytes that begin at some places."""
     codes: NDArray[np.uint32] = (units[places] & (0xFF >> (width + 1))).astype(np.uint32)
     for offset in range(1, width):
@@ -61,7 +63,7 @@ def _decoded(units: Bytes, places: NDArray[np.int64], width: int) -> NDArray[np.
     return codes
 
 
-def _write(
+def _write_code_points(
     units: Bytes, places: NDArray[np.int64], codes: NDArray[np.uint32], wanted: NDArray[np.int64], width: int
 ) -> bool:
     """Writes code points of at most `width` bytes; what is left of the bytes is marked. Returns whether any is."""
@@ -78,6 +80,6 @@ def _write(
 
 
 @cache
-def _table() -> bytes:
+def _ascii_fold_table() -> bytes:
     """ASCII in lower case or as spaces; all other bytes stay."""
     return lower_table()[:0x80].astype(np.uint8).tobytes() + bytes(range(0x80, 0x100))

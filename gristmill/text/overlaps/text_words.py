@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gristmill.text.code_points import Numbers
-from gristmill.text.units.hashes import Hashes128, sequences, word_hashes
-from gristmill.text.units.normalisation import in_word, lone, words_text
+from gristmill.text.units.hashes import Hashes128, hash_word_sequences, word_hashes
+from gristmill.text.units.normalisation import in_word, is_single_word_character, words_text
 from gristmill.text.units.utf8_column import encoded_text
 
 _LINE_FEED = 10
@@ -43,19 +43,19 @@ class TextWords:
         feeds = np.flatnonzero(units == _LINE_FEED)
         lines = np.concatenate([[0], np.searchsorted(starts, feeds), [len(starts)]])
         if not text.isascii():
-            starts, ends = _places(text)
+            starts, ends = _word_places(text)
         return cls(starts, ends, hashes, lines)
 
-    def ngrams(self, length: int) -> Hashes128:
+    def ngram_hashes(self, length: int) -> Hashes128:
         """The hash of each run of `length` words; run i begins with word i."""
         firsts = np.arange(max(len(self.starts) - length + 1, 0))
-        return sequences(self.hashes, firsts, np.full(len(firsts), length))
+        return hash_word_sequences(self.hashes, firsts, np.full(len(firsts), length))
 
     def line_hashes(self, least: int) -> tuple[Numbers, Hashes128]:
         """The numbers of the lines with at least `least` words, and the hash of each."""
         counts = np.diff(self.lines)
         chosen = np.flatnonzero(counts >= max(least, 1))
-        return chosen, sequences(self.hashes, self.lines[chosen], counts[chosen])
+        return chosen, hash_word_sequences(self.hashes, self.lines[chosen], counts[chosen])
 
 
 def word_edges(data: bytes) -> tuple[Numbers, Numbers]:
@@ -66,11 +66,11 @@ def word_edges(data: bytes) -> tuple[Numbers, Numbers]:
     return edges[::2], edges[1::2]
 
 
-def _places(text: str) -> tuple[Numbers, Numbers]:
+def _word_places(text: str) -> tuple[Numbers, Numbers]:
     """The starts and ends of words, in code points."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     inside, alone = np.zeros(len(codes) + 2, np.bool_), np.zeros(len(codes) + 2, np.bool_)
-    inside[1:-1], alone[1:-1] = in_word().take(codes), lone().take(codes)
+    inside[1:-1], alone[1:-1] = in_word().take(codes), is_single_word_character().take(codes)
     parted = alone[1:] | alone[:-1]
     (starts,) = np.nonzero(inside[1:] & (~inside[:-1] | parted))
     (ends,) = np.nonzero(inside[:-1] & (~inside[1:] | parted))

@@ -37,17 +37,17 @@ def filter_hashes(data: bytes, length: int) -> tuple[Numbers, Hashes, Numbers, H
         Where each n-gram begins, in bytes, and its hash; where each line with a word ends, and its hash.
     """
     starts, ends = word_edges(data)
-    words = _words(data, starts, ends)
+    words = _word_hashes(data, starts, ends)
     feeds = np.flatnonzero(np.frombuffer(data, np.uint8) == _LINE_FEED)
     lines = np.append(feeds, len(data))
     firsts = np.concatenate([[0], np.searchsorted(starts, feeds)])
     some = np.flatnonzero(np.diff(np.append(firsts, len(starts))))
     sums = np.add.reduceat(words, firsts[some]) if len(some) else words[:0]
-    grams = _runs(words, length)
+    grams = _word_run_hashes(words, length)
     return starts[: len(grams)], grams, lines[some], sums
 
 
-def _words(data: bytes, starts: Numbers, ends: Numbers) -> Hashes:
+def _word_hashes(data: bytes, starts: Numbers, ends: Numbers) -> Hashes:
     chunks: Hashes = np.ndarray((len(data) + 1,), "<u8", buffer=data + bytes(8), strides=(1,))
     lengths = ends - starts
     values = chunks[starts]
@@ -59,7 +59,7 @@ def _words(data: bytes, starts: Numbers, ends: Numbers) -> Hashes:
     return values
 
 
-def _runs(words: Hashes, length: int) -> Hashes:
+def _word_run_hashes(words: Hashes, length: int) -> Hashes:
     """A hash of each run of `length` words, from sums of runs of 1, 2, 4, ... words."""
     if len(words) < length:
         return words[:0]
@@ -70,7 +70,7 @@ def _runs(words: Hashes, length: int) -> Hashes:
         if length & size:
             total *= np.uint64(pow(_FACTOR, size, 1 << 64))
             at = length - taken - size  # from the end, so that each level is read once
-            total += _placed(level[at : at + count], taken)
+            total += _place_in_table(level[at : at + count], taken)
             taken += size
         if 2 * size > length:
             return total
@@ -78,7 +78,7 @@ def _runs(words: Hashes, length: int) -> Hashes:
         size *= 2
 
 
-def _placed(values: Hashes, taken: int) -> Hashes:
+def _place_in_table(values: Hashes, taken: int) -> Hashes:
     return values * np.uint64(pow(_FACTOR, 2 * taken + 1, 1 << 64))
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.pieces import Pieces
-from gristmill.text.unicode.tables import SPACE, WORD, characters, taken
+from gristmill.text.unicode.tables import SPACE, WORD, character_flags, look_up_flags
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Runs(Pieces):
     @classmethod
     def of(cls, column: CodePoints) -> "Runs":
         """The runs of a column."""
-        kinds = taken(column.units, characters()) & (WORD | SPACE)
+        kinds = look_up_flags(column.units, character_flags()) & (WORD | SPACE)
         (changes,) = np.nonzero(kinds[1:] != kinds[:-1])
         edges = np.append(0, changes + 1)
         begun = kinds.take(edges)

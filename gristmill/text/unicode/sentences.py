@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.code_points import BREAK, CodePoints, Numbers
 from gristmill.text.unicode.runs import Runs
-from gristmill.text.unicode.tables import SPACE, characters, taken
+from gristmill.text.unicode.tables import SPACE, character_flags, look_up_flags
 
 # Full stop, exclamation and question marks, ellipsis; those of Armenian, Arabic, Devanagari, Burmese, Ethiopic, Khmer.
 _ENDS = ".!?\u2026\u203c\u203d\u2047\u2048\u2049\u0589\u061f\u06d4\u0964\u0965\u104b\u1362\u1367\u17d4\u17d5"
@@ -45,20 +45,20 @@ def sentences(column: CodePoints, runs: Runs) -> Numbers:
 def sentence_ends(column: CodePoints) -> Numbers:
     """The places that follow a sentence or a line, ascending (n)."""
     units = column.units
-    marks = taken(units, _table())
+    marks = look_up_flags(units, _sentence_property_table())
     (places,) = np.nonzero(marks)
     ended: NDArray[np.bool_] = (column.kinds & BREAK) != 0
     if places.size:
         first = np.append(True, np.diff(places) > 1)
         kinds = np.bitwise_or.reduceat(marks[places], np.flatnonzero(first))
         closings = places[np.append(first[1:], True)] + 1
-        followed = (taken(units[closings], characters()) & SPACE) != 0
+        followed = (look_up_flags(units[closings], character_flags()) & SPACE) != 0
         ended[closings[((kinds & _WIDE) != 0) | (((kinds & _END) != 0) & followed)]] = True
     return np.flatnonzero(ended)
 
 
 @cache
-def _table() -> NDArray[Any]:
+def _sentence_property_table() -> NDArray[Any]:
     table = np.zeros(0x110000, np.uint8)
     for signs, kind in ((_ENDS, _END), (_FULL, _END | _WIDE), (_CLOSING, _CLOSER)):
         table[[ord(sign) for sign in signs]] = kind

@@ -23,13 +23,13 @@ _EMOJI = ((0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x2600, 0x27BF))
 
 
 @cache
-def characters() -> Flags:
+def character_flags() -> Flags:
     r"""The bits WORD, MARK, SPACE and EMOJI of each code point (0x110000), by Unicode 14.0.
 
     They equal the classes `\w`, `[[:punct:]]` and `\s` of the package `regex` for the code points that Unicode 14.0
     assigns. Its release 2026.11 knows the characters of 17.0; here later ones have no bit. The file has the first two.
 
-    >>> characters()[[ord("a"), ord("_"), ord("!"), ord(" "), 0x1F600]].tolist()
+    >>> character_flags()[[ord("a"), ord("_"), ord("!"), ord(" "), 0x1F600]].tolist()
     [1, 3, 2, 4, 10]
     """
     flags = property_table("characters.txt", {"Word": WORD, "Mark": MARK})
@@ -61,7 +61,7 @@ def property_table(file: str, bits: Mapping[str, int]) -> NDArray[np.uint16]:
     return flags
 
 
-def taken(units: NDArray[Any], table: Flags) -> Flags:
+def look_up_flags(units: NDArray[Any], table: Flags) -> Flags:
     """The flags of each code point of a column.
 
     Args:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from gristmill.text.code_points import SPACE, CodePoints, Numbers
 from gristmill.text.pieces import Pieces
 from gristmill.text.shared import shared
-from gristmill.text.unicode.tables import Flags, property_table, taken
+from gristmill.text.unicode.tables import Flags, look_up_flags, property_table
 
-# The lower eight bits are all that matters between ASCII characters: for a column of bytes, `taken` gives no others.
+# The lower eight bits are all that matters between ASCII characters: `look_up_flags` gives a column of bytes no others.
 _LETTER, _NUMERIC, _CONNECTOR, _MID_LETTER, _MID_NUMBER, _BLANK, _NEWLINE = 1, 2, 4, 8, 16, 32, 64
 _HEBREW, _KATAKANA, _SINGLE_QUOTE, _DOUBLE_QUOTE, _IGNORED, _PICTOGRAPH, _REGIONAL = (
     256,
@@ -68,7 +68,7 @@ class UnicodeWords(Pieces):
     @classmethod
     def of(cls, column: CodePoints) -> "UnicodeWords":
         """The pieces of a column."""
-        breaks = _breaks(column.units, taken(column.units, _table()))
+        breaks = _is_word_boundary(column.units, look_up_flags(column.units, _word_break_table()))
         closings = column.bounds[1:] - 1
         breaks[closings] = True
         (edges,) = np.nonzero(breaks)
@@ -79,7 +79,7 @@ class UnicodeWords(Pieces):
         return cls(column, starts, edges.take(kept + 1), np.searchsorted(starts, column.bounds))
 
     @shared
-    def filled(self) -> NDArray[np.bool_]:
+    def has_ink(self) -> NDArray[np.bool_]:
         """Whether each piece has more than white space (P)."""
         if not len(self.starts):
             return np.zeros(0, np.bool_)
@@ -95,7 +95,7 @@ class UnicodeWords(Pieces):
             filled[others] = np.logical_or.reduceat(black[inside], firsts)
         return filled
 
-    def within(self, starts: Numbers, ends: Numbers, *, filled: bool = False) -> Numbers:
+    def count_pieces_within(self, starts: Numbers, ends: Numbers, *, filled: bool = False) -> Numbers:
         """How many pieces each stretch of the column has if it is divided alone.
 
         Args:
@@ -106,64 +106,64 @@ class UnicodeWords(Pieces):
         Returns:
             Shape (n,).
         """
-        places = self.starts.take(np.flatnonzero(self.filled)) if filled else self.starts
+        places = self.starts.take(np.flatnonzero(self.has_ink)) if filled else self.starts
         counts = np.searchsorted(places, ends) - np.searchsorted(places, starts, side="right") + 1
         counts[ends == starts] = 0
         units = self.column.units
         for number in np.flatnonzero((units[starts - 1] == _NARROW_SPACE) & (ends > starts)):
             stretch = units[starts[number] : ends[number]].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
             alone = UnicodeWords.of(CodePoints.of([stretch]))
-            counts[number] = alone.filled.sum() if filled else alone.counts[0]
+            counts[number] = alone.has_ink.sum() if filled else alone.counts[0]
         return counts
 
 
 @cache
-def _table() -> Flags:
+def _word_break_table() -> Flags:
     return property_table("word_break.txt", _BITS)
 
 
-def _breaks(units: NDArray[Any], flags: Flags) -> NDArray[np.bool_]:
+def _is_word_boundary(units: NDArray[Any], flags: Flags) -> NDArray[np.bool_]:
     """For each code point whether there is a boundary before it. Names of rules are those of UAX #29."""
     breaks = np.ones(len(units), np.bool_)
-    ignored = np.flatnonzero(_have(flags, _IGNORED)) if flags.itemsize > 1 else np.zeros(0, np.int64)
+    ignored = np.flatnonzero(_has_any_bits(flags, _IGNORED)) if flags.itemsize > 1 else np.zeros(0, np.int64)
     if ignored.size:  # WB4
-        breaks[ignored[ignored > 0]] = _have(flags[ignored[ignored > 0] - 1], _NEWLINE)
-        kept = np.flatnonzero(~_have(flags, _IGNORED))
-        breaks[kept.take(np.flatnonzero(_joined(flags.take(kept))) + 1)] = False
+        breaks[ignored[ignored > 0]] = _has_any_bits(flags[ignored[ignored > 0] - 1], _NEWLINE)
+        kept = np.flatnonzero(~_has_any_bits(flags, _IGNORED))
+        breaks[kept.take(np.flatnonzero(_is_joined_to_previous(flags.take(kept))) + 1)] = False
         (joiners,) = np.nonzero(units[:-1] == _ZWJ)
-        breaks[joiners[_have(flags[joiners + 1], _PICTOGRAPH)] + 1] = False  # WB3c
+        breaks[joiners[_has_any_bits(flags[joiners + 1], _PICTOGRAPH)] + 1] = False  # WB3c
     else:
-        np.logical_not(_joined(flags), out=breaks[1:])
-    blank = _have(flags, _BLANK)
+        np.logical_not(_is_joined_to_previous(flags), out=breaks[1:])
+    blank = _has_any_bits(flags, _BLANK)
     breaks[1:] &= ~(blank[1:] & blank[:-1])  # WB3d
     (returns,) = np.nonzero(units[:-1] == _CR)
     breaks[returns[units[returns + 1] == _LF] + 1] = False  # WB3
     return breaks
 
 
-def _joined(flags: Flags) -> NDArray[np.bool_]:
+def _is_joined_to_previous(flags: Flags) -> NDArray[np.bool_]:
     """Whether there is no boundary before the second code point, the third, ..., by the rules WB5 to WB16.
 
     Args:
         flags: of code points that are not ignored.
     """
-    word = _have(flags, _LETTER | _NUMERIC)
+    word = _has_any_bits(flags, _LETTER | _NUMERIC)
     joined: NDArray[np.bool_] = word[:-1] & word[1:]  # WB5, WB8, WB9, WB10
-    (connectors,) = np.nonzero(_have(flags, _KATAKANA | _CONNECTOR))
+    (connectors,) = np.nonzero(_has_any_bits(flags, _KATAKANA | _CONNECTOR))
     if connectors.size:  # WB13, WB13a, WB13b
         some = _LETTER | _NUMERIC | _KATAKANA | _CONNECTOR
         for place in (connectors[connectors > 0], connectors[connectors < len(flags) - 1] + 1):
             left, right = flags[place - 1], flags[place]
-            both = _have(left, some) & _have(right, some)
-            both &= _have(left | right, _CONNECTOR) | _have(left & right, _KATAKANA)
+            both = _has_any_bits(left, some) & _has_any_bits(right, some)
+            both &= _has_any_bits(left | right, _CONNECTOR) | _has_any_bits(left & right, _KATAKANA)
             joined[place[both] - 1] = True
-    (middles,) = np.nonzero(_have(flags[1:-1], _MID_LETTER | _MID_NUMBER | _DOUBLE_QUOTE))
+    (middles,) = np.nonzero(_has_any_bits(flags[1:-1], _MID_LETTER | _MID_NUMBER | _DOUBLE_QUOTE))
     left, middle, right = flags[middles], flags[middles + 1], flags[middles + 2]
     for side, mid in ((_LETTER, _MID_LETTER), (_NUMERIC, _MID_NUMBER), (_HEBREW, _DOUBLE_QUOTE)):
-        inside = middles[_have(left, side) & _have(middle, mid) & _have(right, side)]
+        inside = middles[_has_any_bits(left, side) & _has_any_bits(middle, mid) & _has_any_bits(right, side)]
         joined[inside] = joined[inside + 1] = True  # WB6 and WB7, WB11 and WB12, WB7b and WB7c
-    joined[middles[_have(left, _HEBREW) & _have(middle, _SINGLE_QUOTE)]] = True  # WB7a
-    flagged = np.flatnonzero(_have(flags, _REGIONAL)) if flags.itemsize > 1 else middles[:0]
+    joined[middles[_has_any_bits(left, _HEBREW) & _has_any_bits(middle, _SINGLE_QUOTE)]] = True  # WB7a
+    flagged = np.flatnonzero(_has_any_bits(flags, _REGIONAL)) if flags.itemsize > 1 else middles[:0]
     if flagged.size:  # WB15, WB16: every second one of a run
         first = np.append(True, np.diff(flagged) != 1)
         number = np.arange(len(flagged))
@@ -172,7 +172,7 @@ def _joined(flags: Flags) -> NDArray[np.bool_]:
     return joined
 
 
-def _have(flags: Flags, bits: int) -> NDArray[np.bool_]:
+def _has_any_bits(flags: Flags, bits: int) -> NDArray[np.bool_]:
     """Whether each has some of the bits."""
     answers: NDArray[np.bool_] = (flags & (bits & np.iinfo(flags.dtype).max)) != 0
     return answers

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import xxhash
 
-from gristmill.text.code_points import Hashes, Numbers, mixed
+from gristmill.text.code_points import Hashes, Numbers, mix_hash_bits
 
 _CHUNK = 8
 
@@ -36,13 +36,13 @@ class Hashes128(NamedTuple):
         return Hashes128(self.high.take(places), self.low.take(places))
 
 
-def digests(pieces: Iterable[bytes]) -> Hashes128:
+def hash_pieces(pieces: Iterable[bytes]) -> Hashes128:
     """The XXH3-128 of each piece.
 
-    >>> [f"{int(high):016x}{int(low):016x}" for high, low in zip(*digests([b"mill"]), strict=True)]
+    >>> [f"{int(high):016x}{int(low):016x}" for high, low in zip(*hash_pieces([b"mill"]), strict=True)]
     ['aab1b7412232641b4f34ce9ec3c97224']
     """
-    return _halves(b"".join(map(xxhash.xxh3_128_digest, pieces)))
+    return _split_hash_halves(b"".join(map(xxhash.xxh3_128_digest, pieces)))
 
 
 def sha256_digests(pieces: Iterable[bytes]) -> Hashes128:
@@ -51,14 +51,14 @@ def sha256_digests(pieces: Iterable[bytes]) -> Hashes128:
     >>> [f"{int(high):016x}{int(low):016x}" for high, low in zip(*sha256_digests([b"abc"]), strict=True)]
     ['ba7816bf8f01cfea414140de5dae2223']
     """
-    return _halves(b"".join(hashlib.sha256(piece).digest()[:16] for piece in pieces))
+    return _split_hash_halves(b"".join(hashlib.sha256(piece).digest()[:16] for piece in pieces))
 
 
 Digests = Callable[[Iterable[bytes]], Hashes128]
-"""Computes a hash of each piece: `digests` or `sha256_digests`."""
+"""Computes a hash of each piece: `hash_pieces` or `sha256_digests`."""
 
 
-def _halves(data: bytes) -> Hashes128:
+def _split_hash_halves(data: bytes) -> Hashes128:
     pairs = np.frombuffer(data, ">u8").astype(np.uint64).reshape(-1, 2)
     return Hashes128(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
 
@@ -82,30 +82,32 @@ def word_hashes(data: bytes, starts: Numbers, ends: Numbers) -> Hashes128:
     chunks: Hashes = np.ndarray((len(data) + 1,), "<u8", buffer=data + bytes(_CHUNK), strides=(1,))
     lengths = ends - starts
     values = chunks[starts]  # `take` would first copy all chunks, which overlap
-    values &= _masks().take(lengths, mode="clip")
+    values &= _chunk_masks().take(lengths, mode="clip")
     values += lengths.astype(np.uint64) * _GOLDEN
-    a = mixed(values)
+    a = mix_hash_bits(values)
     b = a.copy()
     (more,) = np.nonzero(lengths > _CHUNK)
-    b[more] ^= chunks[np.minimum(starts[more] + _CHUNK, len(data))] & _masks().take(lengths[more] - _CHUNK, mode="clip")
-    b = mixed(b)
+    b[more] ^= chunks[np.minimum(starts[more] + _CHUNK, len(data))] & _chunk_masks().take(
+        lengths[more] - _CHUNK, mode="clip"
+    )
+    b = mix_hash_bits(b)
     a += b * _ODD
     b ^= a
-    found = Hashes128(a, mixed(b))
+    found = Hashes128(a, mix_hash_bits(b))
     longer = more[lengths[more] > 2 * _CHUNK]
     if longer.size:
         bounds = zip(starts[longer].tolist(), ends[longer].tolist(), strict=True)
-        found.high[longer], found.low[longer] = digests([data[start:end] for start, end in bounds])
+        found.high[longer], found.low[longer] = hash_pieces([data[start:end] for start, end in bounds])
     return found
 
 
 @cache
-def _masks() -> Hashes:
+def _chunk_masks() -> Hashes:
     """Masks for the last bytes of a word: mask n keeps the first n bytes of a chunk."""
     return np.array([(1 << (8 * count)) - 1 for count in range(_CHUNK + 1)], np.uint64)
 
 
-def sequences(words: Hashes128, starts: Numbers, counts: Numbers) -> Hashes128:
+def hash_word_sequences(words: Hashes128, starts: Numbers, counts: Numbers) -> Hashes128:
     """A hash of each sequence of words, from the hashes of its words.
 
     Each half of the hash is computed alone. A sequence of 2**k words is combined from its two halves p and q:
@@ -118,16 +120,17 @@ def sequences(words: Hashes128, starts: Numbers, counts: Numbers) -> Hashes128:
         counts: words of each sequence, 1 or more (n); all are within `words`.
 
     >>> words = word_hashes(b"to be or to be", np.array([0, 3, 6, 9, 12]), np.array([2, 5, 8, 11, 14]))
-    >>> found = sequences(words, np.array([0, 3, 1]), np.array([2, 2, 2]))
+    >>> found = hash_word_sequences(words, np.array([0, 3, 1]), np.array([2, 2, 2]))
     >>> bool(found.low[0] == found.low[1]), bool(found.low[0] == found.low[2])
     (True, False)
     """
     return Hashes128(
-        _sequences(words.high, starts, counts, _NEXT_HIGH), _sequences(words.low, starts, counts, _NEXT_LOW)
+        _combine_sequence_hashes(words.high, starts, counts, _NEXT_HIGH),
+        _combine_sequence_hashes(words.low, starts, counts, _NEXT_LOW),
     )
 
 
-def _sequences(words: Hashes, starts: Numbers, counts: Numbers, factor: np.uint64) -> Hashes:
+def _combine_sequence_hashes(words: Hashes, starts: Numbers, counts: Numbers, factor: np.uint64) -> Hashes:
     found = np.zeros(len(starts), np.uint64)
     if not len(starts):
         return found
@@ -145,17 +148,17 @@ def _sequences(words: Hashes, starts: Numbers, counts: Numbers, factor: np.uint6
             part = level.take(at)
             later = begun[chosen]
             if later.all():
-                part = _joined(part, found[chosen], factor)
+                part = _combine_hashes(part, found[chosen], factor)
             elif later.any():
-                part = np.where(later, _joined(part, found[chosen], factor), part)
+                part = np.where(later, _combine_hashes(part, found[chosen], factor), part)
             found[chosen], begun[chosen], ends[chosen] = part, True, at
         if 2 * size > int(counts.max()):
             return found
-        level = _joined(level[:-size], level[size:], factor)
+        level = _combine_hashes(level[:-size], level[size:], factor)
         size *= 2
 
 
-def _joined(before: Hashes, after: Hashes, factor: np.uint64) -> Hashes:
+def _combine_hashes(before: Hashes, after: Hashes, factor: np.uint64) -> Hashes:
     joined = before * factor
     joined += after
     joined ^= joined >> _HALF

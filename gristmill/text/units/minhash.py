@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.code_points import Hashes, Numbers, mixed
-from gristmill.text.units.shingles import Shingles, shingles
+from gristmill.text.code_points import Hashes, Numbers, mix_hash_bits
+from gristmill.text.units.shingles import Shingles, hash_shingles
 
 Signatures = NDArray[np.uint32]
 
@@ -19,7 +19,7 @@ _HIGH, _LOW = 0xA0761D6478BD642F, 0xE7037ED1A0B428DB
 _WORD = 1 << 64
 
 
-def signatures(
+def minhash_signatures(
     texts: Sequence[str], ngram: int, permutations: int, seed: int, normalisation: str = ""
 ) -> tuple[Numbers, Signatures]:
     """The MinHash signature of each text that has a word.
@@ -40,15 +40,15 @@ def signatures(
     Returns:
         The numbers of the texts that have words, ascending (T), and their signatures (T, permutations).
 
-    >>> places, values = signatures(["a rose is a rose", "", "a rose is a rose is a rose"], 3, 112, 1)
+    >>> places, values = minhash_signatures(["a rose is a rose", "", "a rose is a rose is a rose"], 3, 112, 1)
     >>> places.tolist(), values.shape, float((values[0] == values[1]).mean())  # the same three n-grams
     ([0, 2], (2, 112), 1.0)
     """
     odd = odd_factors(permutations, seed)
     places: list[Numbers] = []
     values: list[Signatures] = []
-    for column in shingles(texts, ngram, normalisation):
-        found = _least(column, odd)
+    for column in hash_shingles(texts, ngram, normalisation):
+        found = _least_permuted_hashes(column, odd)
         if places and places[-1][-1] == column.places[0]:  # the next piece of a huge text
             np.minimum(values[-1][-1], found[0], out=values[-1][-1])
             continue
@@ -71,7 +71,7 @@ def band_hashes(values: Signatures, bands: int) -> Hashes:
     Returns:
         The high and the low halves (T, bands, 2).
 
-    >>> _, values = signatures(["a rose", "a rose"], 2, 4, 1)
+    >>> _, values = minhash_signatures(["a rose", "a rose"], 2, 4, 1)
     >>> hashes = band_hashes(values, 2)
     >>> hashes.shape, bool((hashes[0] == hashes[1]).all()), bool((hashes[0, 0] == hashes[0, 1]).any())
     ((2, 2, 2), True, False)
@@ -80,23 +80,23 @@ def band_hashes(values: Signatures, bands: int) -> Hashes:
     hashes = np.empty((len(values), bands, 2), np.uint64)
     numbers = np.arange(1, bands + 1, dtype=np.uint64)
     for half, constant in enumerate((_HIGH, _LOW)):
-        state = np.broadcast_to(mixed(numbers * np.uint64(constant)), (len(values), bands)).copy()
+        state = np.broadcast_to(mix_hash_bits(numbers * np.uint64(constant)), (len(values), bands)).copy()
         for row in range(divided.shape[2]):
             state ^= divided[:, :, row]
             state *= np.uint64(constant)
             state ^= state >> np.uint64(32)
-        hashes[:, :, half] = mixed(state.reshape(-1)).reshape(state.shape)
+        hashes[:, :, half] = mix_hash_bits(state.reshape(-1)).reshape(state.shape)
     return hashes
 
 
-def similarities(one: Signatures, other: Signatures) -> NDArray[np.float32]:
+def signature_similarities(one: Signatures, other: Signatures) -> NDArray[np.float32]:
     """The share of equal values of pairs of signatures: the estimate of their Jaccard similarities (T).
 
     Args:
         one: signatures (T, permutations).
         other: signatures of the same shape, uint32.
 
-    >>> similarities(np.array([[1, 2]], np.uint32), np.array([[1, 3]], np.uint32)).tolist()
+    >>> signature_similarities(np.array([[1, 2]], np.uint32), np.array([[1, 3]], np.uint32)).tolist()
     [0.5]
     """
     shares: NDArray[np.float32] = (one == other).mean(axis=1, dtype=np.float32)
@@ -111,11 +111,11 @@ def odd_factors(permutations: int, seed: int) -> Signatures:
         seed: seed of the recipe.
     """
     numbers = np.arange(1, permutations + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
-    numbers += mixed(np.array([(seed + 1) * _HIGH % _WORD], np.uint64))
-    return (mixed(numbers) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+    numbers += mix_hash_bits(np.array([(seed + 1) * _HIGH % _WORD], np.uint64))
+    return (mix_hash_bits(numbers) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 
 
-def _least(column: Shingles, odd: Signatures) -> Signatures:
+def _least_permuted_hashes(column: Shingles, odd: Signatures) -> Signatures:
     """The least permuted hash of each text (T, permutations)."""
     hashes = (column.hashes >> np.uint64(32)).astype(np.uint32)
     least = np.full((len(odd), len(column.places)), _MOST, np.uint32)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.characters.scripts import spaceless_blocks
 from gristmill.text.unicode.assigned import assigned
-from gristmill.text.unicode.tables import MARK, WORD, characters
+from gristmill.text.unicode.tables import MARK, WORD, character_flags
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 _CASED = 0x20000  # code points from here on have no case
@@ -27,16 +27,16 @@ _TOGETHER = 1 << 20
 Codes = NDArray[np.uint32]
 
 
-def normalised(text: str, name: str) -> str:
+def normalise_text(text: str, name: str) -> str:
     r"""A text in a named normalisation.
 
     Args:
         text: any text.
         name: `white-space-1` or `words-1`; empty: the text unchanged.
 
-    >>> normalised(" To  be,\n or NOT", "white-space-1"), normalised(" To  be,\n or NOT", "words-1")
+    >>> normalise_text(" To  be,\n or NOT", "white-space-1"), normalise_text(" To  be,\n or NOT", "words-1")
     ('To be, or NOT', 'to be or not')
-    >>> normalised("Don't!  ÉCOLE 日本 3.5", "words-1")
+    >>> normalise_text("Don't!  ÉCOLE 日本 3.5", "words-1")
     'don t école 日 本 3 5'
     """
     if name == "words-1":
@@ -59,7 +59,7 @@ def words_text(text: str) -> str:
         return "".join([words_text(text[start : start + _TOGETHER]) for start in starts])
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     lowered = lower_table().take(codes)
-    alone = lone().take(codes) if int(lowered.max()) >= _FIRST_LONE else np.zeros(0, np.bool_)
+    alone = is_single_word_character().take(codes) if int(lowered.max()) >= _FIRST_LONE else np.zeros(0, np.bool_)
     if alone.any():
         lowered = np.repeat(lowered, 1 + 2 * alone.astype(np.int64))
         (places,) = np.nonzero(alone)
@@ -71,7 +71,7 @@ def words_text(text: str) -> str:
 @cache
 def lower_table() -> Codes:
     """Each code point that may be in a word in lower case, and a space for all others (0x110000)."""
-    flags = characters()
+    flags = character_flags()
     codes = np.arange(0x110000, dtype=np.uint32)
     lowered = codes.copy()
     lowered[:_CASED] = np.strings.lower(codes[:_CASED].view("U1")).view(np.uint32)
@@ -91,7 +91,7 @@ def in_word() -> NDArray[np.bool_]:
 
 
 @cache
-def lone() -> NDArray[np.bool_]:
+def is_single_word_character() -> NDArray[np.bool_]:
     """A flag for each code point: whether it is a word of its own (0x110000)."""
     table = np.zeros(0x110000, np.bool_)
     for first, last in spaceless_blocks():

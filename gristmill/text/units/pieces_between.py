@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import Numbers
-from gristmill.text.units.hashes import Digests, digests
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.hashes import Digests, hash_pieces
+from gristmill.text.units.normalisation import normalise_text
 from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, spans_of_texts, text_groups
-from gristmill.text.units.utf8_column import Utf8Column, decoded, encoded_text
+from gristmill.text.units.utf8_column import Utf8Column, decode_text, encoded_text
 
 EMPTY, SHORT, FEW_WORDS = "empty", "too short", "too few words"
 """Why a unit is left out."""
@@ -57,7 +57,7 @@ class BytePieces:
         self.kept = np.ones(len(self.pieces), np.bool_)
         self.skipped: dict[str, int] = {}
 
-    def skip(self, chosen: NDArray[np.bool_], reason: str) -> None:
+    def skip_pieces(self, chosen: NDArray[np.bool_], reason: str) -> None:
         """Leaves the chosen pieces out, if they are not left out already.
 
         Args:
@@ -70,12 +70,12 @@ class BytePieces:
             self.kept &= ~chosen
             self.skipped[reason] = self.skipped.get(reason, 0) + count
 
-    def trim(self) -> None:
+    def trim_pieces(self) -> None:
         """Takes the white space from both ends of each piece, and leaves out what has nothing else."""
-        places = self._edged(first_or_last=True)
-        (ink,) = np.nonzero(self.column.spaces == 0)
-        firsts = self.column.ink.before(self.starts[places])
-        lasts = self.column.ink.before(self.ends[places])
+        places = self._pieces_with_space_edge(first_or_last=True)
+        (ink,) = np.nonzero(self.column.is_space == 0)
+        firsts = self.column.non_space_counts.before(self.starts[places])
+        lasts = self.column.non_space_counts.before(self.ends[places])
         blank = firsts == lasts
         self.ends[places[blank]] = self.starts[places[blank]]
         places, firsts, lasts = places[~blank], firsts[~blank], lasts[~blank]
@@ -84,16 +84,16 @@ class BytePieces:
         bounds = zip(places.tolist(), self.starts[places].tolist(), self.ends[places].tolist(), strict=True)
         for place, start, end in bounds:
             self.pieces[place] = data[start:end]
-        self.skip(self.ends == self.starts, EMPTY)
+        self.skip_pieces(self.ends == self.starts, EMPTY)
 
     def skip_blank(self) -> None:
         """Leaves out what is empty, or white space alone."""
         blank = self.ends == self.starts
-        for place in self._edged(first_or_last=False).tolist():
-            blank[place] = decoded(self.pieces[place]).isspace()
-        self.skip(blank, EMPTY)
+        for place in self._pieces_with_space_edge(first_or_last=False).tolist():
+            blank[place] = decode_text(self.pieces[place]).isspace()
+        self.skip_pieces(blank, EMPTY)
 
-    def _edged(self, *, first_or_last: bool) -> Numbers:
+    def _pieces_with_space_edge(self, *, first_or_last: bool) -> Numbers:
         """The pieces whose first or last byte, or both, may be of white space."""
         (some,) = np.nonzero(self.ends > self.starts)
         first = _MAYBE_SPACE[self.column.bytes.take(self.starts[some])]
@@ -108,7 +108,7 @@ class BytePieces:
         before = np.repeat(self.column.code_points(bounds[:-1]) - self.group.offset, counts)
         return counts, self.column.code_points(starts) - before, self.column.code_points(ends) - before
 
-    def hashed(self, normalisation: str, hashed: Digests = digests) -> UnitHashes:
+    def hash_kept_pieces(self, normalisation: str, hashed: Digests = hash_pieces) -> UnitHashes:
         """The units of the pieces that are kept. What is empty after its normalisation is left out too.
 
         Args:
@@ -116,18 +116,18 @@ class BytePieces:
             hashed: function that computes the hashes.
         """
         if normalisation:
-            self._normalise(normalisation)
+            self._normalise_pieces(normalisation)
         whole = bool(self.kept.all())
         pieces = self.pieces if whole else compress(self.pieces, self.kept.tolist())
         hashes = hashed(pieces)
         spans, starts, ends = self.spans()
         return UnitHashes(self.group.first, spans, starts, ends, hashes, None, self.skipped)
 
-    def _normalise(self, name: str) -> None:
+    def _normalise_pieces(self, name: str) -> None:
         for place in np.flatnonzero(self.kept).tolist():
-            text = normalised(decoded(self.pieces[place]), name)
+            text = normalise_text(decode_text(self.pieces[place]), name)
             self.pieces[place] = encoded_text(text)
-        self.skip(np.fromiter((not piece for piece in self.pieces), np.bool_, len(self.pieces)), EMPTY)
+        self.skip_pieces(np.fromiter((not piece for piece in self.pieces), np.bool_, len(self.pieces)), EMPTY)
 
 
 def paragraphs(
@@ -136,7 +136,7 @@ def paragraphs(
     min_length: int = 0,
     min_words: int = 0,
     normalisation: str = "",
-    hashed: Digests = digests,
+    hashed: Digests = hash_pieces,
 ) -> Iterator[UnitHashes]:
     r"""The paragraphs of texts: what is between separators and not white space alone. White space at its ends counts.
 
@@ -157,13 +157,13 @@ def paragraphs(
         pieces.skip_blank()
         _skip_short(pieces, min_length)
         if min_words:
-            words = (len(decoded(piece).split()) for piece in pieces.pieces)
-            pieces.skip(np.fromiter(words, np.int64, len(pieces.pieces)) < min_words, FEW_WORDS)
-        yield pieces.hashed(normalisation, hashed)
+            words = (len(decode_text(piece).split()) for piece in pieces.pieces)
+            pieces.skip_pieces(np.fromiter(words, np.int64, len(pieces.pieces)) < min_words, FEW_WORDS)
+        yield pieces.hash_kept_pieces(normalisation, hashed)
 
 
 def lines(
-    texts: Sequence[str], min_length: int = 0, normalisation: str = "", hashed: Digests = digests
+    texts: Sequence[str], min_length: int = 0, normalisation: str = "", hashed: Digests = hash_pieces
 ) -> Iterator[UnitHashes]:
     r"""The lines of texts, without white space at both ends. Empty ones are left out.
 
@@ -179,12 +179,12 @@ def lines(
     """
     for group in text_groups(texts, "\n"):
         pieces = BytePieces(group, "\n")
-        pieces.trim()
+        pieces.trim_pieces()
         _skip_short(pieces, min_length)
-        yield pieces.hashed(normalisation, hashed)
+        yield pieces.hash_kept_pieces(normalisation, hashed)
 
 
 def _skip_short(pieces: BytePieces, least: int) -> None:
     if least:
         column = pieces.column
-        pieces.skip(column.code_points(pieces.ends) - column.code_points(pieces.starts) < least, SHORT)
+        pieces.skip_pieces(column.code_points(pieces.ends) - column.code_points(pieces.starts) < least, SHORT)

@@ -10,10 +10,10 @@ from gristmill.text.code_points import CodePoints, Numbers
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentence_ends
 from gristmill.text.units import unit_hashes
-from gristmill.text.units.hashes import Digests, digests
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.hashes import Digests, hash_pieces
+from gristmill.text.units.normalisation import normalise_text
 from gristmill.text.units.unit_hashes import TextGroup, UnitHashes, text_groups
-from gristmill.text.units.utf8_column import decoded, encoded_text
+from gristmill.text.units.utf8_column import decode_text, encoded_text
 
 FEW_SENTENCES = "too few sentences"
 _LONGEST = 1 << 22
@@ -64,7 +64,7 @@ def sentence_spans(texts: Sequence[str], rule: int = 1) -> tuple[Numbers, Number
 
 
 def sentence_runs(
-    texts: Sequence[str], count: int = 3, normalisation: str = "", hashed: Digests = digests, rule: int = 1
+    texts: Sequence[str], count: int = 3, normalisation: str = "", hashed: Digests = hash_pieces, rule: int = 1
 ) -> Iterator[UnitHashes]:
     r"""All runs of `count` sentences that follow each other. The hash is that of the sentences joined by one space.
 
@@ -85,27 +85,27 @@ def sentence_runs(
     """
     held = _Sentences([], np.zeros((2, 0), np.int64))
     total = 0
-    for group in chain.from_iterable(_divided(each, rule) for each in text_groups(texts, "\n")):
+    for group in chain.from_iterable(_divide_huge_line(each, rule) for each in text_groups(texts, "\n")):
         counts, starts, ends = sentence_spans(group.texts, rule)
-        found = _Sentences(_cut(group.texts, counts, starts, ends), np.stack([starts, ends]))
+        found = _Sentences(_cut_sentence_bytes(group.texts, counts, starts, ends), np.stack([starts, ends]))
         whole = texts[group.first]
         if len(group.texts) > 1 or len(group.texts[0]) == len(whole):
             few = int(np.count_nonzero((counts > 0) & (counts < count)))
         else:  # a part of a huge text: runs begin in the part before
             if not group.offset:
-                held, total = held.last(0), 0
+                held, total = held.last_sentences(0), 0
             found = held.followed_by(found, group.offset)
             total += int(counts[0])
             ended = group.offset + len(group.texts[0]) == len(whole)
             few = int(ended and 0 < total < count)
             counts = np.array([len(found.texts)])
-            held = found.last(count - 1)
-        runs, spans = _runs(found, counts, count, normalisation)
+            held = found.last_sentences(count - 1)
+        runs, spans = _join_sentence_runs(found, counts, count, normalisation)
         skipped = {FEW_SENTENCES: few} if few else {}
         yield UnitHashes(group.first, *spans, hashed(runs), None, skipped)
 
 
-def _divided(group: TextGroup, rule: int) -> Iterator[TextGroup]:
+def _divide_huge_line(group: TextGroup, rule: int) -> Iterator[TextGroup]:
     """A group as it is; a huge line in parts, of which each ends before a sentence."""
     text, start, size = group.texts[0], 0, unit_hashes.TOGETHER
     if len(group.texts) > 1 or len(text) <= unit_hashes.HUGE:
@@ -131,7 +131,7 @@ class _Sentences(NamedTuple):
     texts: list[bytes]
     places: Numbers
 
-    def last(self, count: int) -> "_Sentences":
+    def last_sentences(self, count: int) -> "_Sentences":
         first = max(len(self.texts) - count, 0)
         return _Sentences(self.texts[first:], self.places[:, first:])
 
@@ -139,7 +139,7 @@ class _Sentences(NamedTuple):
         return _Sentences(self.texts + others.texts, np.hstack([self.places, others.places + offset]))
 
 
-def _cut(texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers) -> list[bytes]:
+def _cut_sentence_bytes(texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers) -> list[bytes]:
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
     return [
         encoded_text(text[start:end])
@@ -148,7 +148,7 @@ def _cut(texts: Sequence[str], counts: Numbers, starts: Numbers, ends: Numbers) 
     ]
 
 
-def _runs(
+def _join_sentence_runs(
     found: _Sentences, counts: Numbers, count: int, normalisation: str
 ) -> tuple[Iterable[bytes], tuple[Numbers, Numbers, Numbers]]:
     """The runs as bytes; how many each text has, and where each begins and ends."""
@@ -161,5 +161,5 @@ def _runs(
         inside[heads] = True
         joined = compress(joined, inside.tolist())
     if normalisation:
-        joined = (encoded_text(normalised(decoded(each), normalisation)) for each in joined)
+        joined = (encoded_text(normalise_text(decode_text(each), normalisation)) for each in joined)
     return joined, (runs, found.places[0, heads], found.places[1, heads + count - 1])

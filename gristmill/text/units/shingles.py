@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mixed
+from gristmill.text.code_points import SPACE, CodePoints, Hashes, Numbers, mix_hash_bits
 from gristmill.text.units.normalisation import words_text
 from gristmill.text.words import Words
 
@@ -37,7 +37,7 @@ class Shingles:
     hashes: Hashes
 
 
-def shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Iterator[Shingles]:
+def hash_shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Iterator[Shingles]:
     """The word n-grams of texts. Words are what white space parts, as `str.split()` cuts the normalised text.
 
     A text of fewer words than an n-gram has one shorter n-gram: all its words. A text without words has none. Texts
@@ -48,7 +48,7 @@ def shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Itera
         ngram: words of an n-gram.
         normalisation: name of the normalisation of each text; see gristmill.text.units.normalisation.
 
-    >>> one, = shingles(["to be or not", "", "be or not", "not"], 3)
+    >>> one, = hash_shingles(["to be or not", "", "be or not", "not"], 3)
     >>> one.places.tolist(), one.bounds.tolist(), bool(one.hashes[1] == one.hashes[2])
     ([0, 2, 3], [0, 2, 3, 4], True)
     """
@@ -59,25 +59,31 @@ def shingles(texts: Sequence[str], ngram: int, normalisation: str = "") -> Itera
         if len(text) > _LONG:
             # `words-1` changes each character by itself.
             step = _LONG if normalisation == "words-1" else len(text)
-            data = b"".join(_encoded([text[at : at + step]], normalisation) for at in range(0, len(text), step))
-            for piece in _pieces(data, ngram):
-                yield from _shingles([place], piece + b"\n", ngram)
+            data = b"".join(
+                _encode_normalised_texts([text[at : at + step]], normalisation) for at in range(0, len(text), step)
+            )
+            for piece in _cut_text_pieces(data, ngram):
+                yield from _shingles_of_texts([place], piece + b"\n", ngram)
             continue
         if sizes[ascii_only] + len(text) > _COLUMN:
-            yield from _column_of(texts, waiting[ascii_only], ngram, normalisation)
+            yield from _shingles_of_column(texts, waiting[ascii_only], ngram, normalisation)
             waiting[ascii_only], sizes[ascii_only] = [], 0
         waiting[ascii_only].append(place)
         sizes[ascii_only] += len(text) + 1
     for places in waiting.values():
-        yield from _column_of(texts, places, ngram, normalisation)
+        yield from _shingles_of_column(texts, places, ngram, normalisation)
 
 
-def _column_of(texts: Sequence[str], places: Sequence[int], ngram: int, normalisation: str) -> Iterator[Shingles]:
+def _shingles_of_column(
+    texts: Sequence[str], places: Sequence[int], ngram: int, normalisation: str
+) -> Iterator[Shingles]:
     if places:
-        yield from _shingles(places, _encoded([texts[place] for place in places], normalisation) + b"\n", ngram)
+        yield from _shingles_of_texts(
+            places, _encode_normalised_texts([texts[place] for place in places], normalisation) + b"\n", ngram
+        )
 
 
-def _encoded(texts: Sequence[str], normalisation: str) -> bytes:
+def _encode_normalised_texts(texts: Sequence[str], normalisation: str) -> bytes:
     """The normalised texts in UTF-8, with line feeds between them alone, and no white space beyond ASCII.
 
     In UTF-8 a word has the same bytes, whatever the other words are.
@@ -90,13 +96,13 @@ def _encoded(texts: Sequence[str], normalisation: str) -> bytes:
     return plain.encode("utf-8", "surrogatepass")
 
 
-def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
+def _cut_text_pieces(data: bytes, ngram: int) -> Iterator[bytes]:
     """Cuts a text into pieces of at least an n-gram. Each begins with the last n - 1 words of the one before."""
     at, size = 0, _LONG
     while True:
         space = _SPACE.search(data, at + size)
         piece = data[at : space.start()] if space else data[at:]
-        starts = Words.of(_column(piece + b"\n")).starts
+        starts = Words.of(_byte_column(piece + b"\n")).starts
         if space and len(starts) < ngram:
             size *= 2
             continue
@@ -107,7 +113,7 @@ def _pieces(data: bytes, ngram: int) -> Iterator[bytes]:
         at, size = at + (int(starts[1 - ngram]) if ngram > 1 else len(piece)), _LONG
 
 
-def _column(raw: bytes) -> CodePoints:
+def _byte_column(raw: bytes) -> CodePoints:
     """Texts in UTF-8, each followed by a line feed, as a column whose units are bytes."""
     units = np.frombuffer(raw, np.uint8)
     bounds = np.append(0, np.flatnonzero(units == _LINE_FEED) + 1)
@@ -115,9 +121,9 @@ def _column(raw: bytes) -> CodePoints:
     return CodePoints(units, bounds, np.frombuffer(raw.translate(_SPACES), np.uint8), chunks)
 
 
-def _shingles(places: Sequence[int], raw: bytes, ngram: int) -> Iterator[Shingles]:
+def _shingles_of_texts(places: Sequence[int], raw: bytes, ngram: int) -> Iterator[Shingles]:
     """The n-grams of texts that are hashed together; nothing if no text has a word."""
-    words = Words.of(_column(raw))
+    words = Words.of(_byte_column(raw))
     (some,) = np.nonzero(words.counts)
     if not len(some):
         return
@@ -132,18 +138,18 @@ def _shingles(places: Sequence[int], raw: bytes, ngram: int) -> Iterator[Shingle
         edges[firsts[whole]] = 1
         edges[firsts[whole] + numbers[whole]] -= 1  # an n-gram would begin here, but go on in the next text
         starts = np.cumsum(edges[: len(words.starts) - ngram + 1], dtype=np.int8).view(np.bool_)
-        found = _combined(words.hashes, ngram)[starts]
+        found = _combine_word_hashes(words.hashes, ngram)[starts]
         if whole.all():
             hashes = found
         else:
             hashes[np.repeat(whole, numbers)] = found
     short = np.flatnonzero(~whole)
     if len(short):
-        hashes[bounds[short]] = _short(words.hashes, firsts[short], counts[short])
-    yield Shingles(np.asarray(places, np.int64)[some], bounds, mixed(hashes))
+        hashes[bounds[short]] = _short_text_sums(words.hashes, firsts[short], counts[short])
+    yield Shingles(np.asarray(places, np.int64)[some], bounds, mix_hash_bits(hashes))
 
 
-def _combined(words: Hashes, count: int) -> Hashes:
+def _combine_word_hashes(words: Hashes, count: int) -> Hashes:
     """For each run of `count` words the sum of their hashes, each times the power of its place (W - count + 1).
 
     The sums of runs of 1, 2, 4, ... words are added up as the binary digits of `count` ask.
@@ -168,7 +174,7 @@ def _combined(words: Hashes, count: int) -> Hashes:
     return total if total is not None else words
 
 
-def _short(words: Hashes, firsts: Numbers, counts: Numbers) -> Hashes:
+def _short_text_sums(words: Hashes, firsts: Numbers, counts: Numbers) -> Hashes:
     """The sum of all words of each text that has fewer than an n-gram."""
     total = np.zeros(len(firsts), np.uint64)
     for place in range(int(counts.max())):

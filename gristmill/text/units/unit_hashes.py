@@ -72,7 +72,7 @@ def text_groups(texts: Sequence[str], separator: str | None = None) -> Iterator[
             yield TextGroup(first, texts[first:number])
             first, size = number, 0
         if huge and separator is not None:
-            for start, part in parts_of(text, separator, TOGETHER):
+            for start, part in split_into_parts(text, separator, TOGETHER):
                 yield TextGroup(number, [part], start)
             first, size = number + 1, 0
         else:
@@ -81,7 +81,7 @@ def text_groups(texts: Sequence[str], separator: str | None = None) -> Iterator[
         yield TextGroup(first, texts[first:])
 
 
-def parts_of(text: str, separator: str, size: int) -> Iterator[tuple[int, str]]:
+def split_into_parts(text: str, separator: str, size: int) -> Iterator[tuple[int, str]]:
     r"""The parts of a text: each holds whole pieces between separators, as `str.split` finds them from the left.
 
     Args:
@@ -92,7 +92,7 @@ def parts_of(text: str, separator: str, size: int) -> Iterator[tuple[int, str]]:
     Yields:
         Where the part begins, and the part without the separator that follows it.
 
-    >>> list(parts_of("a--b--c-d", "--", 4))
+    >>> list(split_into_parts("a--b--c-d", "--", 4))
     [(0, 'a'), (3, 'b'), (6, 'c-d')]
     """
     start = 0

@@ -84,16 +84,16 @@ class Utf8Column:
         return self.data.isascii()
 
     @cached_property
-    def _inner(self) -> BitCounts:
+    def _continuation_byte_counts(self) -> BitCounts:
         """The counts of continuation bytes: all bytes of a code point but its first."""
         return BitCounts((self.bytes & np.uint8(0xC0)) == np.uint8(0x80))
 
     def code_points(self, places: Numbers) -> Numbers:
         """The number of code points of the column before each place (shape of `places`)."""
-        return places if self.ascii else places - self._inner.before(places)
+        return places if self.ascii else places - self._continuation_byte_counts.before(places)
 
     @cached_property
-    def spaces(self) -> Flags8:
+    def is_space(self) -> Flags8:
         """Whether each byte is part of a character for which `str.isspace` is true."""
         flags = np.frombuffer(self.data.translate(_SPACES), np.uint8)
         if self.ascii:
@@ -114,9 +114,9 @@ class Utf8Column:
         return flags
 
     @cached_property
-    def ink(self) -> BitCounts:
+    def non_space_counts(self) -> BitCounts:
         """The counts of the bytes that are not white space."""
-        return BitCounts(self.spaces == 0)
+        return BitCounts(self.is_space == 0)
 
 
 def encoded_text(text: str) -> bytes:
@@ -131,6 +131,6 @@ def encoded_text(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text from which `encoded_text` made these bytes."""
     return data.decode("utf-8", "surrogatepass")

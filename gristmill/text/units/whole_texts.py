@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gristmill.text.units.hashes import Digests, Hashes128, digests
-from gristmill.text.units.minhash import Signatures, band_hashes, signatures
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.hashes import Digests, Hashes128, hash_pieces
+from gristmill.text.units.minhash import Signatures, band_hashes, minhash_signatures
+from gristmill.text.units.normalisation import normalise_text
 from gristmill.text.units.pieces_between import EMPTY
 from gristmill.text.units.unit_hashes import UnitHashes, text_groups
 from gristmill.text.units.utf8_column import encoded_text
 
 
-def keyed(
-    keys: Sequence[str | None], lengths: Sequence[int], normalisation: str = "", hashed: Digests = digests
+def hash_document_keys(
+    keys: Sequence[str | None], lengths: Sequence[int], normalisation: str = "", hashed: Digests = hash_pieces
 ) -> UnitHashes:
     """The documents, each with a hash of its key. One whose key is None or empty has no span.
 
@@ -23,12 +23,12 @@ def keyed(
         normalisation: name of the normalisation of each key before it is hashed.
         hashed: function that computes the hashes.
 
-    >>> one = keyed(["a", None, "", "a"], [5, 5, 5, 7])
+    >>> one = hash_document_keys(["a", None, "", "a"], [5, 5, 5, 7])
     >>> one.spans.tolist(), one.ends.tolist(), one.skipped, bool(one.hashes.low[0] == one.hashes.low[1])
     ([1, 0, 0, 1], [5, 7], {'empty': 1}, True)
     """
     if normalisation:
-        keys = [key and normalised(key, normalisation) for key in keys]
+        keys = [key and normalise_text(key, normalisation) for key in keys]
     spans = np.fromiter(map(bool, keys), np.int64, len(keys))
     ends = np.fromiter(lengths, np.int64, len(keys))[spans > 0]
     empty = sum(key is not None for key in keys) - len(ends)
@@ -43,7 +43,7 @@ def keyed(
     )
 
 
-def signed(
+def hash_document_bands(
     texts: Sequence[str], ngram: int, bands: int, rows: int, seed: int, normalisation: str
 ) -> Iterator[tuple[UnitHashes, Signatures]]:
     """Documents with words, each with the hashes of the bands of its signature; and the signatures of all documents.
@@ -60,12 +60,12 @@ def signed(
         For some texts their units, and their signatures (T, bands * rows). That of a text without words is 0
         throughout.
 
-    >>> (one, values), = signed(["to be or not to be", ""], 5, 14, 8, 1, "words-1")
+    >>> (one, values), = hash_document_bands(["to be or not to be", ""], 5, 14, 8, 1, "words-1")
     >>> one.spans.tolist(), one.counts.tolist(), values.shape
     ([1, 0], [14], (2, 112))
     """
     for group in text_groups(texts):
-        places, some = signatures(group.texts, ngram, bands * rows, seed, normalisation)
+        places, some = minhash_signatures(group.texts, ngram, bands * rows, seed, normalisation)
         values = np.zeros((len(group.texts), bands * rows), np.uint32)
         values[places] = some
         spans = np.zeros(len(group.texts), np.int64)

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.as_written import unknown_field
 from gristmill.lake.ledger.derived import examples_path
@@ -18,7 +18,7 @@ from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import described_before
 from gristmill.scores.examples import Example, extreme_examples, stated_examples
-from gristmill.scores.excerpts import document_at, excerpt_of
+from gristmill.scores.excerpts import document_at, excerpt_around_spans
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 """The mend of a file that is derived."""
@@ -55,7 +55,7 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
 
 def _all_blocked(store: Store, partition: Place, rows: Collection[tuple[str, int]]) -> bool:
     """Whether a blocklist names the document of each of these rows: (shard, number of the row)."""
-    names = names_of(partition.asset)
+    names = names_in_asset_address(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
     beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
     blocked = listed_pairs(store)
@@ -74,7 +74,7 @@ class ExamplesProof:
     """
 
     def __init__(self, store: Store, partition: Place, shards: Sequence[Shard]) -> None:
-        self._partition, self._set = partition, names_of(partition.asset)["set"]
+        self._partition, self._set = partition, names_in_asset_address(partition.asset)["set"]
         self._waiting: dict[str, dict[int, list[Example]]] = {}
         for each in stated_examples(store, partition, shards) or ():
             self._waiting.setdefault(each.shard, {}).setdefault(each.row, []).append(each)
@@ -84,7 +84,7 @@ class ExamplesProof:
         """The numbers of the rows of a shard that have examples and were not compared yet."""
         return self._waiting.get(shard, {}).keys()
 
-    def compare(self, shard: str, row: int, line: bytes, pair: Pair, text: str) -> None:
+    def compare_row_examples(self, shard: str, row: int, line: bytes, pair: Pair, text: str) -> None:
         """Compares the examples of a row.
 
         Args:
@@ -100,12 +100,12 @@ class ExamplesProof:
         [labels] = [found.labels for found in parse_rows([line], self._set, self._partition.shard(shard), row)]
         for each in self._waiting[shard].pop(row):
             spans = labels.get(each.label, [])
-            shown = excerpt_of(text, spans if each.marks else [])
+            shown = excerpt_around_spans(text, spans if each.marks else [])
             right = (pair, shown) == ((each.source, each.id), (each.excerpt, each.marks, each.others))
             if not right or each.value not in {float(len(spans)), *(value for _, _, value in spans)}:
                 self._false.append(each)
 
-    def findings(self, damaged: Collection[str]) -> Iterator[Finding]:
+    def example_findings(self, damaged: Collection[str]) -> Iterator[Finding]:
         """Findings on examples that differ, and on those whose rows were not there.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.work import Say
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
@@ -27,7 +27,7 @@ def undeclared_release(
         shelves: the packages that hold the recipes; none: nothing is compared.
         say: function that receives a note if the recipes say another release, and on the files of older releases.
     """
-    path, names = release_path(ledger.asset), names_of(ledger.asset)
+    path, names = release_path(ledger.asset), names_in_asset_address(ledger.asset)
     older = [entry.path for entry in store.list(f"{ledger.asset}/") if old_release(ledger, entry.path)]
     if older:
         say(f"{older[0]}: not proven, {len(older)} files of older releases; gc removes those that no release names")

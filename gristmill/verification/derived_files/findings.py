@@ -8,7 +8,7 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import DOCUMENTS, names_of
+from gristmill.lake.asset_kinds import DOCUMENTS, names_in_asset_address
 from gristmill.lake.ledger.derived import columns_folder, columns_path, examples_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
@@ -42,7 +42,7 @@ def derived_findings(
     """
     paths = sorted(entry.path for entry in store.list(columns_folder(partition)))
     if paths:
-        kinds = None if partition.kind is DOCUMENTS else _declared(store, partition, shelves, say)
+        kinds = None if partition.kind is DOCUMENTS else _declared_label_kinds(store, partition, shelves, say)
         yield from _column_findings(store, partition, shards, paths, kinds, say)
     yield from extreme_findings(store, partition, shards, say)
     try:
@@ -53,9 +53,9 @@ def derived_findings(
         say(f"{examples_path(partition)}: not compared with the blocklists: {error}")
 
 
-def _declared(store: Store, partition: Place, shelves: Sequence[str], say: Say) -> Mapping[str, str] | None:
+def _declared_label_kinds(store: Store, partition: Place, shelves: Sequence[str], say: Say) -> Mapping[str, str] | None:
     """The kinds of the labels of a set; None, and a note, if the shelves do not tell them."""
-    name = names_of(partition.asset)["set"]
+    name = names_in_asset_address(partition.asset)["set"]
     try:
         kinds = declared_kinds(shelves, name, store.url)
         why = "no recipe on the shelves declares them" if kinds is None else ""
@@ -79,18 +79,18 @@ def _column_findings(
         again = open_store(folder, {})
         for path in paths:
             shard = by_path.get(path)
-            stored = _open(store, partition, shard) if shard else None
+            stored = _open_columns_file(store, partition, shard) if shard else None
             if shard is None or stored is None:
                 say(f"{path}: made from another shard than the ledger names, so nobody uses it; {MEND}")
             elif isinstance(stored.head, ColumnsHead) and not has_kinds(stored.head, kinds):
                 yield Finding(path, None, "its labels have other kinds than their tagger declares", MEND)
-            elif not _same(store, partition, shard, again):
+            elif not _has_same_columns(store, partition, shard, again):
                 yield Finding(path, None, "its values are not those of its shard", MEND)
             # the folders above it stay: to make and remove them for each small shard is a tenth of all time
             Path(folder, path).unlink(missing_ok=True)
 
 
-def _open(
+def _open_columns_file(
     store: Store, partition: Place, shard: Shard
 ) -> ColumnsFile[DocumentColumnsHead] | ColumnsFile[ColumnsHead] | None:
     if partition.kind is DOCUMENTS:
@@ -98,12 +98,12 @@ def _open(
     return open_columns(store, partition, shard)
 
 
-def _same(store: Store, partition: Place, shard: Shard, target: Store) -> bool:
+def _has_same_columns(store: Store, partition: Place, shard: Shard, target: Store) -> bool:
     """Whether the columns of a shard are those that it gives. A shard that cannot be read has findings of its own.
 
     `target`: where they are made again.
     """
-    stored = _open(store, partition, shard)
+    stored = _open_columns_file(store, partition, shard)
     if stored is None:
         return False
     head = stored.head
@@ -118,5 +118,5 @@ def _same(store: Store, partition: Place, shard: Shard, target: Store) -> bool:
             make_columns(store, partition, shard, head.kinds, target, head.lists)
     except (DataError, StoreError):
         return True
-    again = _open(target, partition, shard)
+    again = _open_columns_file(target, partition, shard)
     return again is not None and again.head == head and bool(again.table().equals(values))

@@ -7,7 +7,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, cache_index, documents_asset, mix_asset, place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, kind_of, names_of
+from gristmill.lake.asset_kinds import CONSOLIDATED, PACKING, kind_of, names_in_asset_address
 from gristmill.lake.ledger.files import list_ledgers, mend_of_change, other_versions, read_head, shares_source
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Upstream
@@ -15,8 +15,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.source import Source
-from gristmill.stages.mixing.index import chosen_snapshots, has_documents, is_made_of, read_index
-from gristmill.text.natural_order import newest
+from gristmill.stages.mixing.index import chosen_snapshots, has_documents, is_made_from_documents, read_index
+from gristmill.text.natural_order import newest_snapshot
 
 BEHIND = "it is behind"
 """How a finding begins on an index that lacks finished slices."""
@@ -49,19 +49,19 @@ def slice_findings(store: Store, ledger: IndexLedger, shelves: Sequence[str], sa
         yield OTHER_ORDER, ""
     if kind is PACKING:  # plans name their merged ledgers
         return
-    there = _finished(store, kind.closes, names_of(ledger.asset))
+    there = _finished_slice_heads(store, kind.closes, names_in_asset_address(ledger.asset))
     named = set(slices)
-    taken = _taken(store, ledger, there, shelves, say)
+    taken = _slices_index_takes(store, ledger, there, shelves, say)
     # `make` takes no slice whose documents are gone, unless their raw data are there: then it makes them first.
     whole = {
         stream: {k: head for k, head in heads.items() if _is_whole(store, head)} for stream, heads in there.items()
     }
-    sure = taken if whole == there else _taken(store, ledger, whole, shelves, lambda _: None)
+    sure = taken if whole == there else _slices_index_takes(store, ledger, whole, shelves, lambda _: None)
     if (lacking := sorted(sure - named)) and not taken <= named:
-        yield f"{BEHIND} by {_slices(lacking)}: finished, and not in it", ""
+        yield f"{BEHIND} by {_slices_in_words(lacking)}: finished, and not in it", ""
     if more := sorted(each for each in named - taken - sure if each[1] in there.get(each[0], {})):
-        mend = _mend_of_refused(store, names_of(ledger.asset)["mix"], shelves, more)
-        yield f"it has {_slices(more)} that its recipe does not take", mend
+        mend = _mend_of_refused(store, names_in_asset_address(ledger.asset)["mix"], shelves, more)
+        yield f"it has {_slices_in_words(more)} that its recipe does not take", mend
 
 
 def _mend_of_refused(store: Store, mix: str, shelves: Sequence[str], slices: Sequence[tuple[str, str]]) -> str:
@@ -90,28 +90,28 @@ def _sound_head(store: Store, slice_: Place) -> Ledger | None:
     return None
 
 
-def _taken(
+def _slices_index_takes(
     store: Store, ledger: IndexLedger, finished: Mapping[str, Mapping[str, Ledger]], shelves: Sequence[str], say: Say
 ) -> set[tuple[str, str]]:
     """The slices that an index takes of those that are finished."""
-    streams = _streams(shelves, names_of(ledger.asset)["mix"])
+    streams = _streams_with_sources(shelves, names_in_asset_address(ledger.asset)["mix"])
     if streams is None:
         return _by_index(store, ledger, finished, say)
     found: set[tuple[str, str]] = set()
     named = {each.fingerprint for each in ledger.inputs}
     for stream, source in streams:
-        own = _own(store, stream, finished.get(stream.key, {}))
+        own = _slices_of_own_source(store, stream, finished.get(stream.key, {}))
         found |= {(stream.key, key) for key in chosen_snapshots(stream.key, own, source, named)[0]}
     return found
 
 
-def _own(store: Store, stream: Stream, heads: Mapping[str, Ledger]) -> dict[str, Ledger]:
+def _slices_of_own_source(store: Store, stream: Stream, heads: Mapping[str, Ledger]) -> dict[str, Ledger]:
     """The slices that were made of the stream's own source. A stream may have had another one."""
     documents = documents_asset(stream.source, stream.version)
     found: dict[str, Ledger] = {}
     for key, head in heads.items():
         with suppress(DataError, RecipeError):  # what is damaged above has an audit of its own
-            if not is_made_of(store, head, documents):
+            if not is_made_from_documents(store, head, documents):
                 continue
         found[key] = head
     return found
@@ -140,13 +140,13 @@ def are_disordered(slices: Sequence[tuple[str, str]]) -> bool:
     return list(slices) != sorted(set(slices), key=lambda each: (streams.index(each[0]), each[1]))
 
 
-def _slices(slices: Sequence[tuple[str, str]]) -> str:
+def _slices_in_words(slices: Sequence[tuple[str, str]]) -> str:
     shown = ", ".join(f"{stream} ({key})" for stream, key in slices[:_SHOWN])
     more = f" and {len(slices) - _SHOWN} more" if len(slices) > _SHOWN else ""
     return f"{len(slices)} {'slice' if len(slices) == 1 else 'slices'} ({shown}{more})"
 
 
-def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[str, dict[str, Ledger]]:
+def _finished_slice_heads(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[str, dict[str, Ledger]]:
     """The heads of the finished slices with shards, by stream and snapshot. Damaged ones have audits of their own."""
     found: dict[str, dict[str, Ledger]] = {}
     fields = {field: name for field, name in names.items() if f"{{{field}}}" in kind.address}
@@ -155,11 +155,11 @@ def _finished(store: Store, kind: AssetKind, names: Mapping[str, str]) -> dict[s
             continue
         head = _sound_head(store, partition)
         if head is not None and head.totals.get("shards"):
-            found.setdefault(names_of(partition.asset)["stream"], {})[partition.snapshot] = head
+            found.setdefault(names_in_asset_address(partition.asset)["stream"], {})[partition.snapshot] = head
     return found
 
 
-def _streams(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] | None:
+def _streams_with_sources(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] | None:
     """The streams of a mix, each with its source; None if no shelf has the mix, or the shelves have an error."""
     mix = _mix(shelves, name)
     sources = read_catalogue(tuple(shelves), checked=False).sources if mix else {}
@@ -179,7 +179,7 @@ def _by_index(
     """The slices that an index takes by what it says itself."""
     asset = ledger.asset
     if kind_of(asset) is CONSOLIDATED:
-        asset = cache_index(names_of(asset)["mix"], names_of(asset)["tokenizer"])
+        asset = cache_index(names_in_asset_address(asset)["mix"], names_in_asset_address(asset)["tokenizer"])
     index = read_index(store, asset)
     left = {stream for stream, slash, _ in (each.partition("/") for each in (index.left if index else ())) if slash}
     if editions := sorted(left & finished.keys()):
@@ -188,5 +188,5 @@ def _by_index(
     return {
         (stream, key)
         for stream, heads in finished.items()
-        for key in ([newest(sorted(heads))] if stream in left else heads)
+        for key in ([newest_snapshot(sorted(heads))] if stream in left else heads)
     }

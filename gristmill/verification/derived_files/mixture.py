@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.index_ledger import IndexLedger, content_digest
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
@@ -30,7 +30,7 @@ def mixture_contradictions(
     index = read_index(store, ledger.asset)
     if not shelves or index is None or path not in ledger.files:
         return
-    names = names_of(ledger.asset)
+    names = names_in_asset_address(ledger.asset)
     try:
         catalogue = read_catalogue(tuple(shelves), checked=False)
         mix, tokenizer = catalogue.mixes.get(names["mix"]), catalogue.tokenizers.get(names["tokenizer"])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gristmill.lake.address import tokenizer_asset
-from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of, rank_of
+from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of, report_rank
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 
@@ -16,7 +16,7 @@ def pinned_beside(release: PinnedRelease) -> Iterator[str]:
     """
     pinned = {(each.asset, each.snapshot): each for each in release.ledgers}
     keys = list(pinned)
-    if len(keys) != len(release.ledgers) or keys != sorted(keys, key=lambda key: (rank_of(key[0]), *key)):
+    if len(keys) != len(release.ledgers) or keys != sorted(keys, key=lambda key: (report_rank(key[0]), *key)):
         yield "its ledgers are not in the order in which they are made, each once"
     read = _leading_to_data(release)
     yield from (
@@ -24,7 +24,7 @@ def pinned_beside(release: PinnedRelease) -> Iterator[str]:
         for asset, snapshot in keys
         if (asset, snapshot) not in read
     )
-    folders = tuple(_folders(release))
+    folders = tuple(_release_object_folders(release))
     for path in sorted(path for path in release.objects if not path.startswith(folders)):
         yield f"it names {path}, which is no object of its slices, its exports or its tokenizer"
 
@@ -40,12 +40,14 @@ def _leading_to_data(release: PinnedRelease) -> set[tuple[str, str]]:
         if key in found:
             continue
         found.add(key)
-        if key in pinned and kind is not None and kind.partitioned:  # no release follows what a tokenizer learnt from
+        if (
+            key in pinned and kind is not None and kind.is_partitioned
+        ):  # no release follows what a tokenizer learnt from
             waiting += [(asset, snapshot) for asset, snapshot, _ in pinned[key].inputs]
     return found
 
 
-def _folders(release: PinnedRelease) -> Iterator[str]:
+def _release_object_folders(release: PinnedRelease) -> Iterator[str]:
     """The folders that the objects of a release lie in."""
     yield f"{tokenizer_asset(release.tokenizer)}/"
     for each in release.ledgers:

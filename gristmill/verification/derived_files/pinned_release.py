@@ -19,7 +19,7 @@ from gristmill.lake.store.json_object import NOT_DECODED, says_same
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mixture.token_shares import Reading
-from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.card import DataCard, data_card
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
 from gristmill.releases.moved import redirected_file
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
@@ -47,12 +47,12 @@ def release_contradictions(store: Store, release: PinnedRelease, shelves: Sequen
     """
     proof = _Proof(store, release, shelves, say)
     yield from proof.files()
-    yield from proof.ledgers()
+    yield from proof.pinned_ledger_findings()
     yield from proof.objects()
     yield from proof.kept()
-    yield from proof.catalogue()
-    yield from proof.configuration()
-    yield from proof.card()
+    yield from proof.catalogue_findings()
+    yield from proof.data_yaml_findings()
+    yield from proof.card_findings()
 
 
 class _Proof:
@@ -62,13 +62,13 @@ class _Proof:
         self._store, self._release, self._shelves = store, release, shelves
         self._where, self._folder = pinned_path(release.name), f"{RELEASES}{release.name}"
         self._note = say
-        current = {(each.asset, each.snapshot): _current(store, each) for each in release.ledgers}
+        current = {(each.asset, each.snapshot): _current_ledger(store, each) for each in release.ledgers}
         self._there = {key: each for key, each in current.items() if each is not None}
         index = read_index_ledger(store, ledger_of_asset(cache_index(release.mix, release.tokenizer)))
         self._same_index = index is not None and index.fingerprint == release.index
         self._of_index = [(each.asset, each.snapshot) for each in index.inputs] if index and self._same_index else None
 
-    def _say(self, what: str) -> None:
+    def _note_gap(self, what: str) -> None:
         self._note(f"{self._where}: not proven: {what}")
 
     def files(self) -> Iterator[Finding]:
@@ -79,46 +79,50 @@ class _Proof:
         if card & (there | self._release.files.keys()):
             names |= card
         else:
-            self._say("it has no data card")
+            self._note_gap("it has no data card")
         for path in sorted((names | there) - self._release.files.keys()):
             yield Finding(path, None, f"{self._where} does not name it, so nothing proves it", _MEND)
         for path in sorted(self._release.files.keys() - names):
-            yield self._wrong(f"it names {path}, which no release has")
+            yield self._finding(f"it names {path}, which no release has")
 
-    def ledgers(self) -> Iterator[Finding]:
+    def pinned_ledger_findings(self) -> Iterator[Finding]:
         """Findings on pinned ledgers that are not those of the lake, or do not follow from each other."""
         for each in self._release.ledgers:
-            name = _named(each.asset, each.snapshot)
+            name = _in_words(each.asset, each.snapshot)
             found = self._there.get((each.asset, each.snapshot))
-            differ = [field for field in each.__struct_fields__ if found and _json(found, field) != _json(each, field)]
+            differ = [
+                field for field in each.__struct_fields__ if found and _json_of(found, field) != _json_of(each, field)
+            ]
             if differ:
-                yield self._wrong(f"its {', '.join(differ)} of {name} are not those of the lake's ledger")
+                yield self._finding(f"its {', '.join(differ)} of {name} are not those of the lake's ledger")
             kind = kind_of(each.asset)
-            for asset, snapshot, fingerprint in each.inputs if kind and kind.partitioned else ():
+            for asset, snapshot, fingerprint in each.inputs if kind and kind.is_partitioned else ():
                 read = kind_of(asset)
                 if read is None or not read.ledger:
                     continue
-                pinned = self._release.ledger(asset, snapshot)
+                pinned = self._release.pinned_ledger(asset, snapshot)
                 if pinned is None or pinned.fingerprint != fingerprint:
-                    yield self._wrong(f"{name} was made from {_named(asset, snapshot)}, which it pins otherwise")
+                    yield self._finding(f"{name} was made from {_in_words(asset, snapshot)}, which it pins otherwise")
         caches = [each for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
         pinned_slices = {(each.asset, each.snapshot) for each in caches}
-        named = [(self._cache(stream), snapshot) for stream, snapshot in self._release.slices]
+        named = [(self._cache_address(stream), snapshot) for stream, snapshot in self._release.slices]
         if set(named) != pinned_slices or len(named) != len(pinned_slices):
-            yield self._wrong("its slices are not those of its ledgers")
+            yield self._finding("its slices are not those of its ledgers")
         if self._of_index is not None and set(self._of_index) != pinned_slices:
-            yield self._wrong("its slices are not those of the index that it names")
+            yield self._finding("its slices are not those of the index that it names")
         elif are_disordered(self._release.slices) or (self._of_index is not None and self._of_index != named):
-            yield self._wrong("its slices are in another order than those of the index that it names")
-        yield from (self._wrong(what) for what in pinned_beside(self._release))
+            yield self._finding("its slices are in another order than those of the index that it names")
+        yield from (self._finding(what) for what in pinned_beside(self._release))
         gone = [
-            _named(each.asset, each.snapshot)
+            _in_words(each.asset, each.snapshot)
             for each in self._release.ledgers
             if (each.asset, each.snapshot) not in self._there
         ]
         if gone:
             shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
-            self._say(f"{len(gone)} of its {len(self._release.ledgers)} ledgers, which the lake no longer has: {shown}")
+            self._note_gap(
+                f"{len(gone)} of its {len(self._release.ledgers)} ledgers, which the lake no longer has: {shown}"
+            )
 
     def objects(self) -> Iterator[Finding]:
         """Findings unless it names each object of its slices; a note on the bytes that nothing derives again."""
@@ -133,11 +137,11 @@ class _Proof:
                 continue
             of_slice = objects_of_slice(self._store, partition)
             if wrong := [path for path, named in of_slice if self._release.objects.get(path) != named]:
-                more = f", nor {len(wrong) - 1} more of {_named(each.asset, each.snapshot)}" if wrong[1:] else ""
-                yield self._wrong(f"it does not name {wrong[0]} as the ledger of the lake does{more}")
+                more = f", nor {len(wrong) - 1} more of {_in_words(each.asset, each.snapshot)}" if wrong[1:] else ""
+                yield self._finding(f"it does not name {wrong[0]} as the ledger of the lake does{more}")
         if old:
             whole = sum(size for _, size in self._release.objects.values())
-            self._say(
+            self._note_gap(
                 f"{old:,} of the {whole:,} bytes of its objects ({100 * old / whole:.1f}%): parts that only this"
                 " release names, and that nothing makes again"
             )
@@ -156,17 +160,17 @@ class _Proof:
         for folder in sorted({f"{tokenizer}/", *folders}):
             for entry in self._store.list(folder):
                 if entry.path not in self._release.objects and entry.path != ledger_of_asset(tokenizer):
-                    yield self._wrong(f"it does not name {entry.path}, which belongs to its data")
+                    yield self._finding(f"it does not name {entry.path}, which belongs to its data")
 
-    def catalogue(self) -> Iterator[Finding]:
+    def catalogue_findings(self) -> Iterator[Finding]:
         """A finding unless the catalogue holds the ledgers of the pinned parts."""
-        data = self._file(CATALOG)
+        data = self._read_release_file(CATALOG)
         if data is None:
             return
         try:
             splits: dict[str, dict[str, Any]] = json.loads(data)["splits"]
             streams = {stream for named in splits.values() for stream in named} | {s for s, _ in self._release.slices}
-            tops = tuple(f"{self._cache(stream)}/" for stream in streams)
+            tops = tuple(f"{self._cache_address(stream)}/" for stream in streams)
             known = {
                 path.removeprefix(top).partition("/")[0]
                 for top in tops
@@ -174,61 +178,64 @@ class _Proof:
                 if path.startswith(top) and path.endswith(f"/{LEDGER_NAME}")
             }
             derived = {
-                split: {stream: (f"{self._cache(stream)}/{split}", self._merged(stream, split)) for stream in streams}
+                split: {
+                    stream: (f"{self._cache_address(stream)}/{split}", self._merged_stream_ledger(stream, split))
+                    for stream in streams
+                }
                 for split in splits.keys() | known
             }
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            yield self._of_file(CATALOG, f"it is no catalogue ({error})")
+            yield self._file_finding(CATALOG, f"it is no catalogue ({error})")
             return
         root, tokenizer = self._store.url, self._release.tokenizer
         if data not in {cache_catalog(root, derived, tokenizer, earlier=earlier) for earlier in (False, True)}:
-            yield self._of_file(CATALOG, "it does not hold the ledgers of the parts that the release pins")
+            yield self._file_finding(CATALOG, "it does not hold the ledgers of the parts that the release pins")
 
-    def configuration(self) -> Iterator[Finding]:
+    def data_yaml_findings(self) -> Iterator[Finding]:
         """Findings on a `data.yaml` that does not follow from the pinned ledgers, or from the index."""
-        data = self._file(DATA_YAML)
+        data = self._read_release_file(DATA_YAML)
         if data is None:
             return
         index = cache_index(self._release.mix, self._release.tokenizer)
         try:
             config = json.loads(data)
             if config["cache_catalog"] != f"{self._store.url}/{self._folder}/{CATALOG}":
-                yield self._of_file(DATA_YAML, "its cache_catalog is not that of the release")
+                yield self._file_finding(DATA_YAML, "its cache_catalog is not that of the release")
                 return
             config["cache_catalog"] = f"{self._store.url}/{index}/{CATALOG}"
-            streams = json.loads(self._file(CATALOG) or b'{"splits":{}}')["splits"].get("train", {})
+            streams = json.loads(self._read_release_file(CATALOG) or b'{"splits":{}}')["splits"].get("train", {})
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            yield self._of_file(DATA_YAML, f"it is no configuration ({error})")
+            yield self._file_finding(DATA_YAML, f"it is no configuration ({error})")
             return
-        heads = [_head(each) for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
-        caches = {stream: self._cache(stream) for stream in streams}
+        heads = [_pinned_as_head(each) for each in self._release.ledgers if kind_of(each.asset) is TOKEN_CACHE]
+        caches = {stream: self._cache_address(stream) for stream in streams}
         of_index = json.dumps(config, indent=2).encode() + b"\n"
         try:
             wrong = first_wrong_value(of_index, self._store.url, index, caches, heads)
         except RecipeError as error:
             wrong = str(error)
         if wrong:
-            yield self._of_file(DATA_YAML, wrong)
+            yield self._file_finding(DATA_YAML, wrong)
         elif not self._same_index:
-            self._say("the weights, the block and the packing in data.yaml: the index has changed since")
+            self._note_gap("the weights, the block and the packing in data.yaml: the index has changed since")
         else:
             try:
                 derived = trainer_files(self._store, self._release)
             except DataError:
                 return  # the audit of the index says what is wrong
             if derived[f"{self._folder}/{DATA_YAML}"] != data:
-                yield self._of_file(DATA_YAML, "its weights, its block or its packing are not those of the index")
+                yield self._file_finding(DATA_YAML, "its weights, its block or its packing are not those of the index")
 
-    def card(self) -> Iterator[Finding]:
+    def card_findings(self) -> Iterator[Finding]:
         """Findings on a card that does not follow from the ledgers and the recipes, and on its other forms."""
-        data = self._file(CARD)
+        data = self._read_release_file(CARD)
         if data is None:
             return
         try:
             card = msgspec.json.decode(data, type=DataCard)
             files = card_files(self._store, self._release, card, shards=self._has_mix)
         except (*NOT_DECODED, DataError) as error:
-            yield self._of_file(CARD, f"it is no data card ({error})")
+            yield self._file_finding(CARD, f"it is no data card ({error})")
             return
         for path, made in files.items():
             own = path == f"{self._folder}/{CARD}"
@@ -238,13 +245,13 @@ class _Proof:
                 source = "its own values, in the form that Gristmill writes" if own else f"{CARD} and the ledgers"
                 yield Finding(path, None, f"it does not follow from {source}", _MEND)
         if not self._has_mix:
-            self._say("croissant.json, whose documents the lake no longer has")
+            self._note_gap("croissant.json, whose documents the lake no longer has")
         derived = self._derived_card(card)
         if derived is None:
             return
-        differ = sorted(_different(msgspec.to_builtins(card), msgspec.to_builtins(derived)))
+        differ = sorted(_differing_keys(msgspec.to_builtins(card), msgspec.to_builtins(derived)))
         if words := [key for key in differ if key.rpartition(".")[2] in _PROSE]:
-            self._say(f"words of its card, which are not those of the recipes on the shelves: {', '.join(words)}")
+            self._note_gap(f"words of its card, which are not those of the recipes on the shelves: {', '.join(words)}")
         if others := [key for key in differ if key not in words]:
             what = f"its {', '.join(others)} do not follow from the ledgers, the index and the recipes on the shelves"
             mend = f"{_MEND}; if a recipe has changed since, verify with the --shelves of then"
@@ -262,27 +269,27 @@ class _Proof:
         except RecipeError:
             catalogue = Catalogue({}, {}, {}, {})
         mix = catalogue.mixes.get(self._release.mix)
-        weights = json.loads(self._file(DATA_YAML) or b"{}").get("train_weights", {})
+        weights = json.loads(self._read_release_file(DATA_YAML) or b"{}").get("train_weights", {})
         if mix is None or {each.key for each in mix.streams} != weights.keys():
-            self._say(f"{CARD}: no recipe on the shelves makes the mix, or it has other streams now")
+            self._note_gap(f"{CARD}: no recipe on the shelves makes the mix, or it has other streams now")
             return None
         try:
             if self._same_index:
                 reading = trainer_reading(self._store, self._release)
             else:
                 reading = card.training.reading if card.training else Reading(None, ())
-            made = card_of(self._release, catalogue, weights, reading, card.form)
+            made = data_card(self._release, catalogue, weights, reading, card.form)
         except (DataError, RecipeError) as error:
-            self._say(f"{CARD}: recipe changed, or of an earlier version: {error}")
+            self._note_gap(f"{CARD}: recipe changed, or of an earlier version: {error}")
             return None
         if not card.training and made.training:
-            self._say(f"{CARD}: an earlier version made it, which said nothing of training")
+            self._note_gap(f"{CARD}: an earlier version made it, which said nothing of training")
             made = msgspec.structs.replace(made, training=msgspec.UNSET)
         return made
 
-    def _merged(self, stream: str, split: str) -> CacheLedger:
+    def _merged_stream_ledger(self, stream: str, split: str) -> CacheLedger:
         """The merged ledger of the pinned parts of a stream, in the order of the slices."""
-        top = f"{self._cache(stream)}/{split}/"
+        top = f"{self._cache_address(stream)}/{split}/"
         parts: dict[str, CacheLedger] = {}
         metadata: Mapping[str, Any] | None = None
         for snapshot in (snapshot for name, snapshot in self._release.slices if name == stream):
@@ -293,24 +300,24 @@ class _Proof:
                     parts[path.removeprefix(top).removesuffix(f"/{LEDGER_NAME}")] = ledger
         return merged_ledger(parts, metadata)
 
-    def _cache(self, stream: str) -> str:
+    def _cache_address(self, stream: str) -> str:
         return cache_asset(self._release.mix, self._release.tokenizer, stream)
 
-    def _file(self, name: str) -> bytes | None:
+    def _read_release_file(self, name: str) -> bytes | None:
         """A file of the release, directed to this lake; None if it has none, or if its own proof has a finding."""
         path = f"{self._folder}/{name}"
         tagged = self._store.read_tagged(path)
         digest = self._release.files.get(path)
         return redirected_file(tagged[0], path, digest, self._store.url) if tagged and digest else None
 
-    def _of_file(self, name: str, what: str) -> Finding:
+    def _file_finding(self, name: str, what: str) -> Finding:
         return Finding(f"{self._folder}/{name}", None, what, _MEND)
 
-    def _wrong(self, what: str) -> Finding:
+    def _finding(self, what: str) -> Finding:
         return Finding(self._where, None, what, _MEND)
 
 
-def _current(store: Store, pinned: PinnedLedger) -> PinnedLedger | None:
+def _current_ledger(store: Store, pinned: PinnedLedger) -> PinnedLedger | None:
     """The ledger of the lake with this fingerprint; None if the lake no longer has it."""
     try:
         found = pinned_ledger(store, Upstream(pinned.asset, pinned.snapshot, pinned.fingerprint))
@@ -319,7 +326,7 @@ def _current(store: Store, pinned: PinnedLedger) -> PinnedLedger | None:
     return found if found.fingerprint == pinned.fingerprint else None
 
 
-def _head(pinned: PinnedLedger) -> Ledger:
+def _pinned_as_head(pinned: PinnedLedger) -> Ledger:
     """A pinned ledger as the head that it was, as far as it is pinned."""
     parameters = msgspec.json.decode(pinned.recipe["parameters"], type=dict[str, Any])
     recipe = Recipe("", 1, parameters)
@@ -330,20 +337,20 @@ def _head(pinned: PinnedLedger) -> Ledger:
     )
 
 
-def _json(pinned: PinnedLedger, field: str) -> bytes:
+def _json_of(pinned: PinnedLedger, field: str) -> bytes:
     return msgspec.json.encode(getattr(pinned, field), order="sorted")
 
 
-def _named(asset: str, snapshot: str) -> str:
+def _in_words(asset: str, snapshot: str) -> str:
     return f"{asset} ({snapshot})" if snapshot else asset
 
 
-def _different(found: object, derived: object, key: str = "") -> Iterator[str]:
+def _differing_keys(found: object, derived: object, key: str = "") -> Iterator[str]:
     """The keys whose values differ, such as `streams.licence`; places in lists are left out."""
     if isinstance(found, dict) and isinstance(derived, dict):
         for name in found.keys() | derived.keys():
-            yield from _different(found.get(name), derived.get(name), f"{key}.{name}".lstrip("."))
+            yield from _differing_keys(found.get(name), derived.get(name), f"{key}.{name}".lstrip("."))
     elif isinstance(found, list | tuple) and isinstance(derived, list | tuple) and len(found) == len(derived):
-        yield from {each for pair in zip(found, derived, strict=True) for each in _different(*pair, key)}
+        yield from {each for pair in zip(found, derived, strict=True) for each in _differing_keys(*pair, key)}
     elif found != derived:
         yield key

@@ -30,7 +30,7 @@ def test_rules_and_changes_are_lists_in_markdown() -> None:
         transforms=("whitespace-1",),
     )
     rules = "Drops rows by these rules:\n\n- `stubs`: stubs teach nothing\n- `long`: they are lists"
-    changes = "\n".join(f"- {change}" for change in selection.changes)
+    changes = "\n".join(f"- {change}" for change in selection.changes_in_words)
     assert selection_in_words(selection) == f"{rules}\n\nChanges rows:\n\n{changes}"
     assert selection_in_words(Selection()) == "No rule drops rows."
 

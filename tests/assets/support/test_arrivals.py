@@ -47,7 +47,7 @@ def test_a_vanished_snapshot_is_forgotten_when_nothing_made_of_it_is_left(works:
     assert forget_vanished(works.instance, source, works.store, [LETTERS_V0], known) == []
     works.store.delete([entry.path for entry in works.store.list("sources/letters/raw/")])
     assert works.run("letters_journey", only=[LETTERS_V0]).success
-    claim = place(LETTERS_V0, "2024").claim
+    claim = place(LETTERS_V0, "2024").claim_path
     works.store.put(claim, b"{}")
     assert forget_vanished(works.instance, source, works.store, [LETTERS_V0], known) == []
     works.store.delete([claim])

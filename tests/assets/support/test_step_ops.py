@@ -63,7 +63,7 @@ class Upgrade(logging.Handler):
         where = place(LETTERS_V0, "2024")
         if "to grind" in record.getMessage() and not self._done:
             self._done = True
-            (path,) = [e.path for e in self._works.store.list(where.receipts) if "/.planned-" in e.path]
+            (path,) = [e.path for e in self._works.store.list(where.receipts_folder) if "/.planned-" in e.path]
             new = json.loads(self._works.store.read(path))
             old = {"makings": new["partitions"], "job": {**new["job"], "stage": "conversion_grinder"}}
             self._works.store.put(path, json.dumps({**old, "items": new["items"], "weight": new["weight"]}).encode())

@@ -96,7 +96,7 @@ def test_without_a_length_the_mixs_own_is_taken(packing: Works) -> None:
 def test_a_plan_is_read_back_and_gives_the_examples_that_planning_anew_gives(packing: Works) -> None:
     found = facts(pack(packing, 8))
     stream = train(packing)
-    sizes = np.diff(stream.bounds("input_ids", 0, 7)).tolist()
+    sizes = np.diff(stream.row_bounds("input_ids", 0, 7)).tolist()
     cut = sum(size > 8 for size in sizes)
     row = letters_row(found)
     assert (row["sequences are"], row["rows"], row["tokens"]) == ("packed", 7, sum(sizes))

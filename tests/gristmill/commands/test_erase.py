@@ -445,7 +445,7 @@ def test_a_refused_row_is_cut_too(mill: Mill, capsys: pytest.CaptureFixture[str]
     assert run(mill, capsys, "erase")[0] == 0
     assert mill.store.read("sources/pages/raw/2024/d.jsonl") == line(900) + b"\n" + line(901) + b"\n"
     mill.convert()
-    assert mill.store.head(mill.documents().quarantine("d")) is None
+    assert mill.store.head(mill.documents().quarantine_path("d")) is None
 
 
 def test_raw_data_outside_of_the_lake_are_named(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,7 @@ def test_gc_keeps_what_a_release_or_a_merged_ledger_names(whole: Mill) -> None:
 
 def test_gc_leaves_a_slice_alone_where_a_run_is_at_work(whole: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     (old,) = old_parts(whole)
-    whole.store.put(CACHE.claim, b'{"token":"another"}')
+    whole.store.put(CACHE.claim_path, b'{"token":"another"}')
     assert main(["gc", str(whole.root)]) == 0
     said = capsys.readouterr().out
     assert f"{CACHE.asset} (2024): a run is at work there, or was killed: nothing of it is touched" in said

@@ -186,7 +186,7 @@ def test_while_a_run_is_between_table_and_head_what_lies_below_follows(
     ground: Works, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edited(ground, LETTERS_V0, "head of another table")
-    ground.store.put(place(LETTERS_V0, "2024").claim, b'{"token":"killed"}')
+    ground.store.put(place(LETTERS_V0, "2024").claim_path, b'{"token":"killed"}')
     plan = Plan(ground, capsys)
     assert plan.state(*MADE) == ["make", *["follow"] * 6]
 

@@ -218,14 +218,14 @@ def test_refused_rows_excerpts_and_labelled_rows_are_places(mill: Mill, capsys: 
     example = {"label": "words", "end": "highest", "value": 3, "shard": "a", "row": 8, "source": "pages"}
     file = {"contents": {}, "examples": [{**example, "id": "doc-8", "excerpt": "the text"}]}
     there = place("sources/pages/v0/attributes/words-1", SNAPSHOT)
-    mill.store.put(f"{there.stem}.examples.json", json.dumps(file).encode())
+    mill.store.put(f"{there.ledger_stem}.examples.json", json.dumps(file).encode())
     mill.convert()
     _, lines = taken(mill, capsys)
     assert any(
         line.startswith("  quarantine    sources/pages/v0/quarantine/2024/d.jsonl.gz: row 0 (") for line in lines
     )
     assert "  labels        labels/quiz/rows.jsonl: row 1" in lines
-    assert f"  examples      {there.stem}.examples.json: an excerpt (highest words)" in lines
+    assert f"  examples      {there.ledger_stem}.examples.json: an excerpt (highest words)" in lines
 
 
 def test_a_row_of_a_set_that_people_brought_is_a_place(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,5 +25,5 @@ def test_a_ledger_without_the_rows_with_null_is_as_version_0_2_wrote_it(mill: Mi
         ({"absent: a": 2}, "counts is {'absent: a': 2}, but made again {'absent: a': 1, 'null: a': 1}"),
     ):
         reseal_shard(mill, mill.stream(), "a", counts=counts)
-        found = list(Derivation(mill.lake, step, ShardSample(1), mill.said.append).findings())
+        found = list(Derivation(mill.lake, step, ShardSample(1), mill.said.append).derivation_findings())
         assert [each.what for each in found] == ([f"shard a: {finding}"] if finding else [])

@@ -47,7 +47,7 @@ STEPS: dict[str, tuple[Place, Callable[[Mill], Step]]] = {
 
 def derived(mill: Mill, step: Step) -> tuple[list[Finding], Derivation]:
     derivation = Derivation(mill.lake, step, ShardSample(1), mill.said.append)
-    return list(derivation.findings()), derivation
+    return list(derivation.derivation_findings()), derivation
 
 
 @pytest.mark.parametrize("made", STEPS)

@@ -26,7 +26,7 @@ from gristmill.recipes.rules import score
 from gristmill.recipes.source import Revision, Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
-from gristmill.stages.fingerprints.binary_part import content_of
+from gristmill.stages.fingerprints.binary_part import part_content_digest
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.mixing.carrying.step import CarryingStep
 from gristmill.stages.mixing.step import revision_step
@@ -40,7 +40,7 @@ def found(mill: Mill, step: Step) -> list[Finding]:
     """What deriving a step again finds; its own audit finds nothing."""
     for asset in step.makes:
         assert audit_ledger(mill.store, place(asset, step.snapshot).ledger, mill.said.append) == []
-    return list(Derivation(mill.lake, step, ShardSample(1), mill.said.append).findings())
+    return list(Derivation(mill.lake, step, ShardSample(1), mill.said.append).derivation_findings())
 
 
 def test_carried_spans(mill: Mill) -> None:
@@ -105,7 +105,7 @@ def test_all_of_a_good_dedupe_recipe_is_as_its_steps_make_it(repeated: Mill, nam
     for step in steps(repeated, name):
         assert found(repeated, step) == []
         derivation = Derivation(repeated.lake, step, ShardSample(1), repeated.said.append)
-        assert list(derivation.findings()) == []
+        assert list(derivation.derivation_findings()) == []
         assert derivation.proven_shards
 
 
@@ -142,7 +142,7 @@ def part_changed(mill: Mill, where: Place, part: str, name: str, data: bytes, **
     size = sum(size for _, size in objects.values())
     sealed = {
         "extra": msgspec.to_builtins({**extra, "objects": objects, "contents": contents}),
-        "content": content_of(contents, extra["facts"]),
+        "content": part_content_digest(contents, extra["facts"]),
         "sha256": digest_of([[each, sha256] for each, (sha256, _) in objects.items()]),
     }
     reseal_shard(mill, where, part, bytes=size, length=size, **sealed, **changes)

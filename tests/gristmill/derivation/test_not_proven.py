@@ -28,7 +28,7 @@ from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE, LakeId
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.store.hashing import hash_object
 from gristmill.raw_data.erasures import ErasedObject, ErasureRecord
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.export import Export
@@ -68,7 +68,7 @@ def follow(mill: Mill) -> None:
 def invented_erasure(mill: Mill) -> None:
     """A document that the lake never had, "cut" out of a raw object; and a release that nobody made, "withdrawn"."""
     raw = "sources/pages/raw/2024/a.jsonl.gz"
-    erased = {raw: ErasedObject("0" * 64, sha256_of(mill.store, raw), 1)}
+    erased = {raw: ErasedObject("0" * 64, hash_object(mill.store, raw), 1)}
     stranger = ("pages", "of a stranger")
     record = ErasureRecord(1, ((*stranger, "asked"),), erased, (), done=True)
     mill.store.put(record_path({stranger: "asked"}), as_json(record))

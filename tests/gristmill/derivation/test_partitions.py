@@ -24,7 +24,7 @@ VERIFY = ("--shelves", "gristmill,testshelf", "--all")
 def derived(mill: Mill, step: Step, share: float = 1) -> tuple[list[Finding], Derivation]:
     """What deriving the shards of a step finds."""
     derivation = Derivation(mill.lake, step, ShardSample(share), mill.said.append)
-    return list(derivation.findings()), derivation
+    return list(derivation.derivation_findings()), derivation
 
 
 def text_changed(mill: Mill, where: Place, shard: str, row: int) -> None:

@@ -11,7 +11,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents, packed
 from wholelake import CACHE, DOCUMENTS, REVISED, STREAM, WORDS, reseal, reseal_shard, table
 
 from gristmill.__main__ import main
-from gristmill.derivation.tasks import DerivationResult, DerivationTask, derive_task, tasks_of
+from gristmill.derivation.tasks import DerivationResult, DerivationTask, derivation_tasks, derive_task
 from gristmill.execution.finding import Finding
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
@@ -29,7 +29,7 @@ def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
     """The findings of all tasks, by the first asset; their notes are in `said`."""
     mill.said.clear()
     paths = audited_ledgers(mill.store)
-    tasks = tasks_of(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append, [])
+    tasks = derivation_tasks(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append, [])
     found: dict[str, list[str]] = {}
     for result in (derive_task(mill.lake, SHELVES, task, first_only=False) for task in tasks):
         found[result.task.assets[0]] = [str(each) for each in result.findings]
@@ -59,12 +59,12 @@ def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -
 
 def test_tokens_alone_ask_for_no_task_and_no_word_of_other_assets(whole: Mill) -> None:
     paths = audited_ledgers(whole.store)
-    assert list(tasks_of(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append, [])) == []
+    assert list(derivation_tasks(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append, [])) == []
     assert whole.said == []
 
 
 def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
-    tasks = tasks_of(
+    tasks = derivation_tasks(
         whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append, []
     )
     results = [derive_task(whole.lake, SHELVES, task, first_only=False) for task in tasks]
@@ -83,7 +83,7 @@ def test_other_code_is_not_run_for_a_proof(whole: Mill) -> None:
 
 
 def test_refused_rows_are_compared(whole: Mill) -> None:
-    path = DOCUMENTS.quarantine("a")
+    path = DOCUMENTS.quarantine_path("a")
     [row] = whole.lines(path)
     data = packed([row.replace(b"no document", b"my document")])
     whole.store.put(path, data)
@@ -114,7 +114,7 @@ def test_a_raw_object_that_changed_or_went_is_a_finding(whole: Mill) -> None:
     whole.raw("a.jsonl.gz", make_documents(20))
     found = findings(whole)[DOCUMENTS.asset]
     assert found[0].startswith(f"{DOCUMENTS.table}: shard a was made from sources/pages/raw/a.jsonl.gz as ")
-    assert found[1].startswith(f"{DOCUMENTS.quarantine('a')}: row 0: a row without an id is here")
+    assert found[1].startswith(f"{DOCUMENTS.quarantine_path('a')}: row 0: a row without an id is here")
     whole.store.delete(["sources/pages/raw/2024/a.jsonl.gz"])
     [finding] = findings(whole)[DOCUMENTS.asset]
     assert finding.startswith(f"{DOCUMENTS.table}: shard a: nothing that the recipe reads makes it")

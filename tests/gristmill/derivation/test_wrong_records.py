@@ -98,6 +98,6 @@ def test_a_round_whose_table_lacks_a_file_is_derived_without_a_trace(mill: Mill)
     reseal_shard(mill, round_, row.name, extra=first_lost("contents")(msgspec.to_builtins(row.extra)))
     for step in steps(mill, "texts-1"):
         derivation = Derivation(mill.lake, step, ShardSample(1), mill.said.append)
-        found = [str(each) for each in guard_proof(mill.store, round_.ledger, derivation.findings())]
+        found = [str(each) for each in guard_proof(mill.store, round_.ledger, derivation.derivation_findings())]
         assert all(round_.table in each and "Error" not in each for each in found)
         assert len(found) == (round_.asset in (*step.makes, *step.reads)), step

@@ -7,7 +7,7 @@ from gristmill.encoding.engines import (
     REFERENCE_TEXTS,
     ReferenceEngine,
     TokenEngine,
-    batched,
+    batch_texts,
     fast_engines,
     joined,
 )
@@ -15,8 +15,8 @@ from gristmill.encoding.engines import (
 
 def test_batches_have_at_most_so_many_characters_and_texts_or_one_text() -> None:
     texts = ["aaa", "bb", "c" * 9, "", "", "", "d"]
-    assert list(batched(texts, 5, 3)) == [["aaa", "bb"], ["c" * 9], ["", "", ""], ["d"]]
-    assert list(batched([], 5, 3)) == []
+    assert list(batch_texts(texts, 5, 3)) == [["aaa", "bb"], ["c" * 9], ["", "", ""], ["d"]]
+    assert list(batch_texts([], 5, 3)) == []
 
 
 def test_arrays_are_joined_in_order_and_let_go() -> None:

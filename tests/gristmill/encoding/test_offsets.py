@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from gristmill.encoding.offsets import TokenOffsets
-from gristmill.encoding.vocabulary import vocabulary_of
+from gristmill.encoding.vocabulary import read_vocabulary
 
 EOS = "<|endoftext|>"
 CORPUS = ["the cat  sat on the mat", " caf\u00e9 \u4f60\u597d\u4f60\u597d", "  \n\n  x = 1\n\tdef f(): pass"] * 20
@@ -38,7 +38,7 @@ KINDS = {
     "lower": trained(normalizer=normalizers.Lowercase(), post_processor=processors.ByteLevel(trim_offsets=True)),
 }
 READY = {
-    name: TokenOffsets(each.to_str().encode(), each, vocabulary_of(each.to_str().encode(), each))
+    name: TokenOffsets(each.to_str().encode(), each, read_vocabulary(each.to_str().encode(), each))
     for name, each in KINDS.items()
 }
 TEXTS = st.lists(
@@ -81,7 +81,7 @@ def test_masks_are_those_of_the_reference(kind: str, data: st.DataObject) -> Non
     begin = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(begin + 1, len(text)))
     ids = np.array(tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
-    assert offsets.mask(text, ids, [(begin, end)]).tolist() == reference(tokenizer, text, begin, end)
+    assert offsets.mask_tokens_in_spans(text, ids, [(begin, end)]).tolist() == reference(tokenizer, text, begin, end)
 
 
 def test_byte_level_tokenizers_need_no_reference() -> None:
@@ -89,8 +89,12 @@ def test_byte_level_tokenizers_need_no_reference() -> None:
     words = Tokenizer(models.WordLevel({"a": 0, "\u00e9\u4e00": 1, "[UNK]": 2}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     data = words.to_str().encode()
-    vocabulary = vocabulary_of(data, words)
+    vocabulary = read_vocabulary(data, words)
     assert (vocabulary.byte_level, vocabulary.unknown) == (False, 2)
     offsets = TokenOffsets(data, words, vocabulary)
     assert not offsets.fast
-    assert offsets.mask("a b a", np.array([0, 2, 0], np.int32), [(2, 3)]).tolist() == [False, True, False]
+    assert offsets.mask_tokens_in_spans("a b a", np.array([0, 2, 0], np.int32), [(2, 3)]).tolist() == [
+        False,
+        True,
+        False,
+    ]

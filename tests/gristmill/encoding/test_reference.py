@@ -11,7 +11,7 @@ from wholelake import CACHE, TOKENIZER, make_cache, make_whole, table
 
 from gristmill.encoding import encoder as encoding
 from gristmill.encoding.encoder import Encoder
-from gristmill.encoding.probes import probes
+from gristmill.encoding.probes import probe_texts
 from gristmill.encoding.reference import REFERENCE_FILE, ask_reference, dump_reference
 from gristmill.lake.ledger.files import as_json
 from gristmill.recipes.tokenizer import TokenizerOptions
@@ -22,7 +22,7 @@ def test_facts_are_read_as_they_were_asked_for(whole: Mill) -> None:
     ledger, data = read_tokenizer(whole.store, TOKENIZER.name)
     asked, kept = ask_reference(data), read_reference(whole.store, ledger)
     assert kept is not None
-    assert kept.texts == probes(Loaded.from_str(data.decode()))
+    assert kept.texts == probe_texts(Loaded.from_str(data.decode()))
     for one, other in zip(asked[:-1], kept[:-1], strict=True):
         assert np.array_equal(np.asarray(one), np.asarray(other))
     for one, other in zip(asked.vocabulary, kept.vocabulary, strict=True):

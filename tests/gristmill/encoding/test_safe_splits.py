@@ -7,7 +7,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from gristmill.encoding import encoder as encoding
 from gristmill.encoding.encoder import Encoder
-from gristmill.encoding.safe_splits import WINDOW, breaks_of, safe_windows
+from gristmill.encoding.safe_splits import WINDOW, safe_windows, word_break_characters
 from gristmill.recipes.tokenizer import TokenizerOptions
 
 EOS = "<|end of text|>"
@@ -46,13 +46,16 @@ def test_a_text_is_parted_before_a_line_feed_or_space_between_letters() -> None:
 
 
 def test_a_tokenizer_says_where_it_ends_words() -> None:
-    assert breaks_of(SMALL) == "\n "
-    assert breaks_of(trained(None)) == ""
+    assert word_break_characters(SMALL) == "\n "
+    assert word_break_characters(trained(None)) == ""
     lines = pre_tokenizers.Split("\n", "merged_with_next")
-    assert breaks_of(trained(pre_tokenizers.Sequence([lines, pre_tokenizers.ByteLevel(use_regex=False)]))) == "\n"
+    assert (
+        word_break_characters(trained(pre_tokenizers.Sequence([lines, pre_tokenizers.ByteLevel(use_regex=False)])))
+        == "\n"
+    )
     long = trained(pre_tokenizers.ByteLevel())
     long.add_tokens([AddedToken("<" + "x" * 300 + ">")])
-    assert breaks_of(long) == ""
+    assert word_break_characters(long) == ""
 
 
 WORDS = [

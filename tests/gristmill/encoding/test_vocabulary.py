@@ -1,12 +1,12 @@
 from tinybpe import trained
 from tokenizers import Tokenizer, models
 
-from gristmill.encoding.vocabulary import vocabulary_of
+from gristmill.encoding.vocabulary import read_vocabulary
 
 
 def test_pieces_of_characters_are_told_from_characters() -> None:
     tokenizer = trained()
-    vocabulary = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
+    vocabulary = read_vocabulary(tokenizer.to_str().encode(), tokenizer)
     entries = tokenizer.get_vocab()
     fragments = {number for number in entries.values() if vocabulary.fragments[number]}
     for token, number in entries.items():
@@ -21,7 +21,7 @@ def test_spaces_at_the_ends_of_a_byte_level_entry_are_counted() -> None:
         models.BPE(vocab={"a": 0, "\u0120": 1, "\u0120\u0120a\u0120": 2, "\u0120\u0120": 3}, merges=[])
     )
     tokenizer.add_special_tokens([" <pad>  "])
-    found = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
+    found = read_vocabulary(tokenizer.to_str().encode(), tokenizer)
     assert (found.size, found.byte_level, found.unknown) == (5, True, None)
     assert found.bytes.tolist() == [1, 1, 4, 2, 8]
     assert found.lead.tolist() == [0, 1, 2, 2, 1]
@@ -32,7 +32,7 @@ def test_of_a_vocabulary_with_byte_fallback_these_entries_are_pieces_and_no_byte
     tokenizer = Tokenizer(
         models.BPE(vocab={"<unk>": 0, "<0x0A>": 1, "<0xE4>": 2, "\u2581a": 3}, merges=[], unk_token="<unk>")
     )
-    found = vocabulary_of(tokenizer.to_str().encode(), tokenizer)
+    found = read_vocabulary(tokenizer.to_str().encode(), tokenizer)
     assert (found.byte_level, found.unknown) == (False, 0)
     assert found.fragments.tolist() == [False, True, True, False]
     assert not found.bytes.any()
@@ -40,7 +40,7 @@ def test_of_a_vocabulary_with_byte_fallback_these_entries_are_pieces_and_no_byte
 
 def test_a_space_with_half_a_character_is_counted_among_the_pieces_and_one_with_a_whole_is_not() -> None:
     vocabulary = {"a": 0, "\u00c3\u00a9": 1, "\u0120\u00c3": 2, "\u0120\u00c3\u00a9": 3, "\u00a9a": 4}
-    found = vocabulary_of(
+    found = read_vocabulary(
         Tokenizer(models.BPE(vocab=vocabulary, merges=[])).to_str().encode(),
         Tokenizer(models.BPE(vocab=vocabulary, merges=[])),
     )

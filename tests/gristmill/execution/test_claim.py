@@ -206,7 +206,7 @@ def test_of_four_runs_at_once_one_makes_the_partition_and_three_change_nothing(m
 def test_a_claim_that_is_torn_or_gone_is_nobodys(lake: FolderStore, data: bytes | None, token: str | None) -> None:
     here = place(documents_asset("wiki", "v0"), "2024")
     if data is not None:
-        lake.put(here.claim, data)
+        lake.put(here.claim_path, data)
     assert claim_token(lake, here) == token
     if token == "mine":
         check_claim(lake, here, "mine")
@@ -216,14 +216,14 @@ def test_a_claim_that_is_torn_or_gone_is_nobodys(lake: FolderStore, data: bytes 
 
 def test_a_claim_on_what_is_made_from_a_partition_counts_and_its_own_does_not(lake: FolderStore) -> None:
     here = place(documents_asset("wiki", "v0"), "2024")
-    lake.put(here.claim, b'{"token":"other"}')
+    lake.put(here.claim_path, b'{"token":"other"}')
     for elsewhere in (place(documents_asset("news", "v0"), "2024"), place(documents_asset("wiki", "v0"), "2025")):
-        lake.put(elsewhere.claim, b'{"token":"other"}')
+        lake.put(elsewhere.claim_path, b'{"token":"other"}')
     assert not others_at_work(lake, here, "mine")
     reader = place(attributes_asset("wiki", "v0", "length-1"), "2024")
-    lake.put(reader.claim, b'{"token":"mine"}')
+    lake.put(reader.claim_path, b'{"token":"mine"}')
     assert not others_at_work(lake, here, "mine")
-    lake.put(reader.claim, b'{"token":"other"}')
+    lake.put(reader.claim_path, b'{"token":"other"}')
     assert others_at_work(lake, here, "mine")
 
 
@@ -270,11 +270,14 @@ def test_a_dead_holder_is_taken_over_at_once(lake: FolderStore) -> None:
 def test_a_run_of_dagster_names_no_process_never_asks_and_is_never_asked_about(lake: FolderStore) -> None:
     write_claim(lake, WIKI, "by hand", Claimant(living()))
     write_claim(lake, WIKI, "run-0")
-    assert lake.read(WIKI.claim) == b'{"token":"run-0"}'  # as it always was
+    assert lake.read(WIKI.claim_path) == b'{"token":"run-0"}'  # as it always was
     write_claim(lake, WIKI, "run-1")
     write_claim(lake, WIKI, "by hand again", Claimant(this_process()))
     assert claim_token(lake, WIKI) == "by hand again"
-    assert set(msgspec.json.decode(lake.read(WIKI.claim), type=dict[str, str])) >= {"token", "pid"}  # 0.2 reads it so
+    assert set(msgspec.json.decode(lake.read(WIKI.claim_path), type=dict[str, str])) >= {
+        "token",
+        "pid",
+    }  # 0.2 reads it so
 
 
 class WrongEtags(FolderStore):
@@ -299,7 +302,7 @@ def test_a_claim_is_left_behind_if_its_process_has_ended_and_not_if_nobody_can_t
     write_claim(lake, WIKI, "of Dagster")
     assert not has_leftovers(lake, WIKI)
     for holder in (living(), msgspec.structs.replace(dead(), host="far")):
-        lake.delete([WIKI.claim])
+        lake.delete([WIKI.claim_path])
         write_claim(lake, WIKI, "second", Claimant(holder))
         assert not has_leftovers(lake, WIKI)
 
@@ -341,7 +344,7 @@ def test_a_claim_of_dagster_is_left_behind_if_the_process_of_its_run_has_ended(l
 
 def test_a_run_whose_steps_have_processes_of_their_own_names_none(lake: FolderStore) -> None:
     write_claim(lake, WIKI, "of Dagster", Claimant.of_dagster(in_process=False))
-    assert json.loads(lake.read(WIKI.claim)) == {"token": "of Dagster"}
+    assert json.loads(lake.read(WIKI.claim_path)) == {"token": "of Dagster"}
 
 
 def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: FolderStore) -> None:
@@ -362,7 +365,7 @@ def test_of_two_that_claim_at_the_same_moment_one_is_told_of_the_other(lake: Fol
 def test_who_gives_up_and_lives_on_is_not_asked_about(lake: FolderStore) -> None:
     with release_claims(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "first", Claimant(living()))
-    assert lake.read(WIKI.claim) == b'{"ended":"yes","token":"first"}'  # receipts have an owner still
+    assert lake.read(WIKI.claim_path) == b'{"ended":"yes","token":"first"}'  # receipts have an owner still
     assert has_leftovers(lake, WIKI)
     with release_claims(lake, [WIKI.asset], "2024", "first"):
         write_claim(lake, WIKI, "second", Claimant(living()))
@@ -378,5 +381,5 @@ def test_all_sets_of_a_step_are_let_go_if_one_is_held(mill: Mill) -> None:
     write_claim(mill.store, second, "other", Claimant(living()))
     with pytest.raises(AtWork), release_claims(mill.store, step.makes, step.snapshot, "mine"):
         plan(step, mill.lake, "mine", by=Claimant(this_process()))
-    assert mill.store.read(first.claim) == b'{"ended":"yes","token":"mine"}'
+    assert mill.store.read(first.claim_path) == b'{"ended":"yes","token":"mine"}'
     assert claim_token(mill.store, second) == "other"

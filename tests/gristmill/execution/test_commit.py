@@ -13,7 +13,7 @@ from testkit import Mill, Stopping, make_documents
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.claim import claim_token
-from gristmill.execution.commit import Assembled, claim_and_plan, publish, release_claim
+from gristmill.execution.commit import Assembled, claim_and_plan, publish_partition, release_claim
 from gristmill.execution.runner import Inline
 from gristmill.execution.step import StoredPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.survey import survey_step
@@ -123,7 +123,7 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(mill: Mill, tmp_path: Pa
     assert len(mill.ground) == 5 - after
     journey(mill)
     assert mill.tree() == other.tree()
-    assert not list(mill.store.list(mill.documents().receipts))
+    assert not list(mill.store.list(mill.documents().receipts_folder))
 
 
 def test_what_lies_in_a_partition_and_is_named_by_no_ledger_is_removed(mill: Mill) -> None:
@@ -153,7 +153,7 @@ def test_a_receipt_of_an_earlier_run_is_never_taken_for_this_ones(mill: Mill) ->
     planned = plan(mill.conversion(), mill.lake, "next")
     assert planned.items == 1
     assert grind(planned, Inline(), mill.said.append).failed
-    assert mill.store.head(mill.documents().receipt("a")) is None
+    assert mill.store.head(mill.documents().receipt_path("a")) is None
     with pytest.raises(DataError, match=r"a\.jsonl\.gz"):
         assemble_one(mill.conversion(), planned, mill.documents().asset, {})
 
@@ -212,13 +212,13 @@ def test_a_table_or_a_head_that_another_run_put_meanwhile_is_never_overwritten(m
 def test_a_run_that_ends_leaves_the_claim_and_the_receipts_of_a_newer_one(mill: Mill) -> None:
     planned, asset, _ = ready(mill)
     where = mill.documents()
-    mill.store.put(where.claim, b'{"token":"newer"}')
+    mill.store.put(where.claim_path, b'{"token":"newer"}')
     before = mill.stamps()
     release_claim(mill.store, planned.partition(asset))
     assert mill.stamps() == before
-    mill.store.put(where.claim, b'{"token":"one"}')
+    mill.store.put(where.claim_path, b'{"token":"one"}')
     release_claim(mill.store, planned.partition(asset))
-    assert list(mill.store.list(where.receipts)) == []
+    assert list(mill.store.list(where.receipts_folder)) == []
 
 
 def test_a_receipt_that_names_an_object_of_another_partition_is_not_published(mill: Mill) -> None:
@@ -227,11 +227,11 @@ def test_a_receipt_that_names_an_object_of_another_partition_is_not_published(mi
     planned = plan(step, mill.lake, "run")
     grind(planned, Inline(), mill.said.append)
     before = mill.store.read(where.shard("a"))
-    mill.store.delete([f"{where.receipts}.ground-run.gz"])  # as a killed run leaves it: each receipt is read
-    receipt = msgspec.json.decode(mill.store.read(where.receipt("a")), type=Receipt)
+    mill.store.delete([f"{where.receipts_folder}.ground-run.gz"])  # as a killed run leaves it: each receipt is read
+    receipt = msgspec.json.decode(mill.store.read(where.receipt_path("a")), type=Receipt)
     raw = "sources/pages/raw/2024/a.jsonl.gz"
     row = msgspec.structs.replace(receipt.row, extra={"objects": {raw: ["0" * 64, 1]}})
-    mill.store.put(where.receipt("a"), as_json(msgspec.structs.replace(receipt, row=row)))
+    mill.store.put(where.receipt_path("a"), as_json(msgspec.structs.replace(receipt, row=row)))
     with pytest.raises(DataError, match=f"v0/documents .2024.: a receipt names {raw}, which is not of it; run again"):
         publish_one(planned, where.asset, assemble_one(step, planned, where.asset, {}))
     assert mill.store.read(where.shard("a")) == before
@@ -242,7 +242,7 @@ def test_what_an_older_run_publishes_before_the_claim_is_seen_after_it(mill: Mil
     older, asset, assembled = ready(mill, "older")
     (target,) = mill.conversion().plan(mill.store).targets
     newer = mill.lake.store()
-    before(newer, "put_if", target.place.claim, lambda: publish_one(older, asset, assembled))
+    before(newer, "put_if", target.place.claim_path, lambda: publish_one(older, asset, assembled))
     partition, todo, state = claim_and_plan(newer, target, "newer", [])
     assert (todo, partition.kept, state.head) == ([], 2, assembled.ledger)
     assert partition.head_etag == mill.stamps()[target.place.ledger]
@@ -277,8 +277,8 @@ def test_an_object_that_is_deleted_before_the_commit_is_noticed(mill: Mill) -> N
 def test_a_receipt_that_is_torn_before_the_commit_is_a_store_error(mill: Mill) -> None:
     planned, asset, _ = ready(mill)
     where = mill.documents()
-    mill.store.delete([entry.path for entry in mill.store.list(where.receipts) if "/.ground-" in entry.path])
-    mill.store.put(where.receipt("a"), b"torn")
+    mill.store.delete([entry.path for entry in mill.store.list(where.receipts_folder) if "/.ground-" in entry.path])
+    mill.store.put(where.receipt_path("a"), b"torn")
     with pytest.raises(StoreError, match=r"a\.json: not a receipt .*run again"):
         assemble_one(mill.conversion(), planned, asset, {})
 
@@ -293,7 +293,7 @@ def test_note_table_and_head_are_put_in_this_order(mill: Mill) -> None:
 
     for call, path in (("put_if", where.run), ("put_if", where.table), ("put_if", where.ledger)):
         before(store, call, path, look)
-    publish(store, planned.partition(asset), assembled)
+    publish_partition(store, planned.partition(asset), assembled)
     assert there == [[False, False, False], [True, False, False], [True, True, False]]
 
 
@@ -316,7 +316,7 @@ def test_a_run_that_was_taken_over_does_not_even_write_its_note(mill: Mill) -> N
     planned = plan(mill.tagging("words-1"), mill.lake, "older")
     assembled = assemble_one(mill.tagging("words-1"), planned, where.asset, {})
     note = mill.store.read(where.run)
-    mill.store.put(where.claim, b'{"token":"newer"}')
+    mill.store.put(where.claim_path, b'{"token":"newer"}')
     with pytest.raises(Superseded):
         publish_one(planned, where.asset, assembled)
     assert mill.store.read(where.run) == note
@@ -327,11 +327,11 @@ def test_strays_that_another_run_may_read_are_noted_and_go_when_it_has_ended(mil
     mill.convert()
     where, reader = mill.documents(), mill.attributes("words-1")
     mill.store.put(where.shard("stray"), b"")
-    mill.store.put(reader.claim, b'{"token":"reads"}')
+    mill.store.put(reader.claim_path, b'{"token":"reads"}')
     mill.convert()
     assert mill.store.head(where.shard("stray")) is not None
     assert read_run_note(mill.store, where).left == (where.shard("stray"),)
-    mill.store.delete([reader.claim])
+    mill.store.delete([reader.claim_path])
     mill.convert()
     assert mill.store.head(where.shard("stray")) is None
 
@@ -351,10 +351,12 @@ def test_the_claim_goes_last_so_that_no_receipt_is_without_an_owner(mill: Mill, 
     planned, asset, _ = ready(mill)
     where, store = mill.documents(), mill.lake.store()
     left: list[str] = []
-    before(store, "delete", where.claim, lambda: left.extend(e.path for e in mill.store.list(where.receipts)))
+    before(
+        store, "delete", where.claim_path, lambda: left.extend(e.path for e in mill.store.list(where.receipts_folder))
+    )
     release_claim(store, planned.partition(asset), named)
-    assert left == [where.claim]
-    assert list(mill.store.list(where.receipts)) == []
+    assert left == [where.claim_path]
+    assert list(mill.store.list(where.receipts_folder)) == []
 
 
 def test_a_late_writer_that_sets_the_time_back_is_noticed_by_the_bytes(mill: Mill) -> None:

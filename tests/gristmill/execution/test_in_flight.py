@@ -16,7 +16,7 @@ def test_the_objects_of_a_killed_run_are_those_of_its_receipts_and_of_its_plan(m
     with pytest.raises(KeyboardInterrupt):
         mill.convert(engine=Stopping(1))
     named = paths_in_flight(mill.store, here)
-    assert named >= {path(name) for name in "abc" for path in (here.shard, here.index, here.quarantine)}
+    assert named >= {path(name) for name in "abc" for path in (here.shard, here.index, here.quarantine_path)}
     assert len(list(mill.store.list(here.folder))) == 1  # and two are only planned
     mill.convert()
     assert paths_in_flight(mill.store, here) == set()
@@ -27,7 +27,7 @@ def test_files_that_are_no_receipts_and_no_plans_name_nothing(mill: Mill) -> Non
     mill.convert()
     here = mill.documents()
     for name in ("junk", "x.json", ".plan-x.gz", ".claim"):
-        mill.store.put(f"{here.receipts}{name}", b"x")
+        mill.store.put(f"{here.receipts_folder}{name}", b"x")
     assert paths_in_flight(mill.store, here) == set()
 
 
@@ -43,5 +43,5 @@ def test_a_shard_is_ground_unless_this_run_has_left_a_receipt_of_it_that_can_be_
 
     assert (left("run"), left("another")) == ([], ["a", "b", "c"])
     leave_receipt(mill.store, here, "another", receipts["a"])
-    mill.store.put(here.receipt("b"), b"torn")
+    mill.store.put(here.receipt_path("b"), b"torn")
     assert (left("run"), left("another")) == (["a", "b"], ["b", "c"])

@@ -45,7 +45,7 @@ def test_a_shard_that_is_late_is_ground_by_the_newer_run(mill: Mill, monkeypatch
         mill.raw("a.jsonl.gz", make_documents(7, start=500))
         planned.append(plan(mill.conversion(), mill.lake, "newer"))
 
-    before_any(monkeypatch, "unchanged", mill.documents().shard("a"), newer)
+    before_any(monkeypatch, "hold_unchanged", mill.documents().shard("a"), newer)
     with pytest.raises(Superseded):
         mill.convert()
     finish(mill, mill.conversion(), planned[0])
@@ -103,7 +103,7 @@ def test_an_older_run_that_ends_leaves_the_claim_and_the_receipts_of_a_newer_one
     delete = FolderStore.delete
 
     def late(store: FolderStore, paths: list[str], still: Callable[[], bool] | None = None) -> None:
-        if where.receipt("a") in paths:
+        if where.receipt_path("a") in paths:
             monkeypatch.setattr(FolderStore, "delete", delete)
             mill.raw("a.jsonl.gz", make_documents(7, start=500))
             newer.append(plan(step, mill.lake, "newer"))

@@ -35,7 +35,7 @@ def test_the_row_of_a_part_names_its_objects_and_the_receipt_their_versions(lake
     part.dropped, part.counts = {"late": 2, "early": 1}, {"z": 3}
     receipt = part.close()
     row, there = receipt.row, list(lake.list(HERE.folder))
-    record = StoredPart.of_row(row, HERE.table)
+    record = StoredPart.decode_from_row(row, HERE.table)
     assert (row.name, row.rows, row.bytes, row.length, row.content, row.ids) == ("a", 2, 3, 9, "c", "i")
     assert (row.recipe, row.inputs, row.counts, list(row.dropped)) == ("r", INPUTS, {"z": 3}, ["early", "late"])
     assert (row.sha256, row.objects) == (record.sha256, record.objects)

@@ -41,7 +41,7 @@ def test_a_run_that_fell_between_table_and_head_is_taken_up(mill: Mill) -> None:
     mill.convert()
     after = mill.tree()
     mill.store.put(mill.documents().ledger, head)
-    mill.store.put(mill.documents().claim, b'{"token":"killed"}')
+    mill.store.put(mill.documents().claim_path, b'{"token":"killed"}')
     with pytest.raises(StoreError, match="being rebuilt"):
         read_ledger(mill.store, mill.documents())
     mill.convert()
@@ -148,7 +148,7 @@ def test_a_receipt_that_came_too_late_is_judged_by_its_object(mill: Mill) -> Non
     mill.convert()
     assert mill.ground == []
     assert {**before, **mill.tree()} == before
-    assert not list(mill.store.list(mill.documents().receipts))
+    assert not list(mill.store.list(mill.documents().receipts_folder))
 
 
 def target_of(mill: Mill) -> Target:
@@ -295,7 +295,7 @@ def test_a_quarantine_that_is_gone_is_made_again(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [*make_documents(3), b"no document"])
     mill.convert()
     before = mill.tree()
-    mill.store.delete([mill.documents().quarantine("a")])
+    mill.store.delete([mill.documents().quarantine_path("a")])
     mill.convert()
     assert mill.ground == ["a"]
     assert mill.tree() == before

@@ -9,7 +9,7 @@ import pytest
 from testkit import Mill, make_documents
 
 from gristmill.errors import RecipeError
-from gristmill.execution.remote import ONE_CORE, RemoteJob, answers_of, environment_of, grind_bytes, remote_job
+from gristmill.execution.remote import ONE_CORE, RemoteJob, answers_of, grind_bytes, remote_job, worker_environment
 from gristmill.execution.step import plan
 from gristmill.execution.work import Done, Item, Job
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
@@ -43,7 +43,7 @@ def grind(job: bytes, item: Item) -> Done:
 
 def refusal(job: Job, item: Item, **kit: str) -> str:
     """What a worker says to a process whose kit differs in this."""
-    (failed,) = grind(msgspec.json.encode(RemoteJob(job, environment_of(job.shelves) | kit)), item).outcome.failed
+    (failed,) = grind(msgspec.json.encode(RemoteJob(job, worker_environment(job.shelves) | kit)), item).outcome.failed
     assert failed.error == "RecipeError"
     return failed.message
 
@@ -57,7 +57,7 @@ def test_bytes_go_in_and_bytes_come_out(mill: Mill) -> None:
 
 def test_a_worker_with_other_packages_says_which(mill: Mill) -> None:
     job, (item,) = work(mill, "word")
-    have = environment_of(job.shelves)["isal"]
+    have = worker_environment(job.shelves)["isal"]
     assert f"it has isal {have}, not 0.1." in refusal(job, item, isal="0.1")
     assert "it has python 3." in refusal(job, item, python="2.7")
 
@@ -105,7 +105,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     digests: list[str] = []
     for text in ("A = 1\n", "A = 1\n", "A = 2\n"):
         recipe.write_text(text)
-        code = "from gristmill.execution.remote import environment_of; print(environment_of(('ours',))['ours'])"
+        code = "from gristmill.execution.remote import worker_environment; print(environment_of(('ours',))['ours'])"
         told = subprocess.run(
             [sys.executable, "-c", code],
             cwd=Path(__file__).parents[3],
@@ -126,10 +126,10 @@ def test_a_process_keeps_the_digest_of_what_it_imported_whatever_shelves_come_la
     for name in ("early", "later"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("A = 1\n")
-    before = environment_of(("early",))["early"]
+    before = worker_environment(("early",))["early"]
     (tmp_path / "early" / "__init__.py").write_text("A = 2\n")  # an upgrade, while the worker lives on
-    assert environment_of(("early", "later"))["early"] == before
-    assert environment_of(("later", "early"))["early"] == before
+    assert worker_environment(("early", "later"))["early"] == before
+    assert worker_environment(("later", "early"))["early"] == before
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ def test_receipts_alone_are_enough_to_assemble(mill: Mill) -> None:
     planned = plan(mill.conversion(), mill.lake, "run")
     grind(planned, Inline(), mill.said.append)
     where = mill.documents()
-    mill.store.delete([e.path for e in mill.store.list(where.receipts) if "/.ground-" in e.path])
+    mill.store.delete([e.path for e in mill.store.list(where.receipts_folder) if "/.ground-" in e.path])
     assert assemble_one(mill.conversion(), planned, where.asset, {}).ledger.totals["rows"] == 20
 
 
@@ -200,7 +200,7 @@ def test_a_stored_plan_names_neither_the_lake_nor_the_code_that_runs(mill: Mill)
     where = mill.documents()
     planned = plan(mill.conversion(), mill.lake, "run-1")
     forged = msgspec.structs.replace(planned.job, lake=Lake("/etc"), shelves=("gristmill", "theirs"))
-    path = f"{where.receipts}.planned-run-1.json"
+    path = f"{where.receipts_folder}.planned-run-1.json"
     mill.store.put(path, msgspec.json.encode(msgspec.structs.replace(planned, job=forged)))
     assert resume(mill.lake, SHELVES, where, "run") == planned
 
@@ -210,7 +210,7 @@ def test_a_plan_of_another_version_is_not_resumed(mill: Mill) -> None:
     where = mill.documents()
     planned = plan(mill.conversion(), mill.lake, "run-1")
     assert resume(mill.lake, SHELVES, where, "run") == planned
-    mill.store.put(f"{where.receipts}.planned-run-1.json", OLD_PLAN)
+    mill.store.put(f"{where.receipts_folder}.planned-run-1.json", OLD_PLAN)
     assert resume(mill.lake, SHELVES, where, "run") is None
 
 
@@ -220,7 +220,7 @@ def test_a_stored_plan_that_names_another_partition_is_refused_and_nothing_is_wr
     where, other = mill.documents(), mill.attributes("words-1")
     planned = plan(mill.conversion(), mill.lake, "run-1")
     (partition,) = planned.partitions
-    stored = f"{where.receipts}.planned-run-1.json"
+    stored = f"{where.receipts_folder}.planned-run-1.json"
     forged = [
         msgspec.structs.replace(partition, place=other),
         msgspec.structs.replace(partition, place=msgspec.structs.replace(where, ledger=other.ledger)),

@@ -40,7 +40,7 @@ def test_what_a_killed_run_has_left_beside_a_finished_partition_is_removed(mill:
     planned = plan(mill.conversion(), mill.lake, "killed after it published", by=by)
     grind(planned, Inline(), mill.said.append)
     asset = mill.documents().asset
-    beside = {entry.path: mill.store.read(entry.path) for entry in mill.store.list(mill.documents().receipts)}
+    beside = {entry.path: mill.store.read(entry.path) for entry in mill.store.list(mill.documents().receipts_folder)}
     publish_one(planned, asset, assemble_one(mill.conversion(), planned, asset, {}))
     whole = mill.tree()
     assert survey_step(mill.conversion(), mill.store)[0].finished
@@ -52,7 +52,7 @@ def test_what_a_killed_run_has_left_beside_a_finished_partition_is_removed(mill:
     mill.convert()
     assert mill.ground == []
     assert mill.tree() == whole
-    mill.store.put(mill.documents().claim, b'{"token":"of Dagster"}')  # it may be at work
+    mill.store.put(mill.documents().claim_path, b'{"token":"of Dagster"}')  # it may be at work
     assert survey_step(mill.conversion(), mill.store)[0].finished
 
 
@@ -71,17 +71,17 @@ def test_the_receipt_of_a_late_worker_is_removed_though_no_claim_is_beside_it(
     late: list[bytes] = []
 
     def write(store: FolderStore, path: str, data: bytes) -> Entry:
-        late.extend([data] if path == where.receipt("b") and not late else [])
+        late.extend([data] if path == where.receipt_path("b") and not late else [])
         return put(store, path, data)
 
     put = FolderStore.put
     monkeypatch.setattr(FolderStore, "put", write)
-    before_any(monkeypatch, "unchanged", where.receipt("b"), newer)
+    before_any(monkeypatch, "hold_unchanged", where.receipt_path("b"), newer)
     with pytest.raises(Superseded):
         mill.convert()
-    assert list(mill.store.list(where.receipts)) == []  # a folder asks for the claim under its lock
-    mill.store.put(where.receipt("b"), late[0])  # a bucket has no lock
-    assert [entry.path for entry in mill.store.list(where.receipts)] == [where.receipt("b")]
+    assert list(mill.store.list(where.receipts_folder)) == []  # a folder asks for the claim under its lock
+    mill.store.put(where.receipt_path("b"), late[0])  # a bucket has no lock
+    assert [entry.path for entry in mill.store.list(where.receipts_folder)] == [where.receipt_path("b")]
     (found,) = survey_step(mill.conversion(), mill.store)
     assert found.why == ("a run that ended early has left files beside the ledger; no shard is made again",)
     mill.convert()

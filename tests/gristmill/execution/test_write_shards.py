@@ -50,10 +50,10 @@ def test_a_run_that_was_overtaken_publishes_no_shard_and_leaves_no_upload(whole:
     step, where, _ = STEPS[stage]
     before = objects(whole)
     with pytest.raises(Superseded):
-        whole.make(step(whole), Meanwhile(lambda: whole.store.put(where.claim, NEWER)), force=True)
+        whole.make(step(whole), Meanwhile(lambda: whole.store.put(where.claim_path, NEWER)), force=True)
     assert whole.ground  # every shard was written up to its end
     assert objects(whole) == before
-    assert not any(path.endswith("/a.json") for path in whole.stamps() if path.startswith(where.receipts))
+    assert not any(path.endswith("/a.json") for path in whole.stamps() if path.startswith(where.receipts_folder))
     assert uploads(whole) == []
 
 
@@ -109,8 +109,8 @@ def test_raw_objects_that_only_look_new_get_no_receipt_from_a_run_that_was_overt
     mill.convert()
     mill.raw_shards(1)  # the same bytes, another etag
     with pytest.raises(Superseded):
-        mill.convert(engine=Meanwhile(lambda: mill.store.put(DOCUMENTS.claim, NEWER)))
-    assert mill.store.head(DOCUMENTS.receipt("a")) is None
+        mill.convert(engine=Meanwhile(lambda: mill.store.put(DOCUMENTS.claim_path, NEWER)))
+    assert mill.store.head(DOCUMENTS.receipt_path("a")) is None
 
 
 class Output(DocumentWriter):
@@ -125,12 +125,12 @@ class Output(DocumentWriter):
 
 
 def test_the_claim_is_asked_for_after_the_rows_are_written(mill: Mill) -> None:
-    mill.store.put(DOCUMENTS.claim, b'{"token":"mine"}')
+    mill.store.put(DOCUMENTS.claim_path, b'{"token":"mine"}')
     output = Output(mill, "a")
 
     def write() -> None:
         output.add(1)
-        mill.store.put(DOCUMENTS.claim, NEWER)  # a newer run begins while we write
+        mill.store.put(DOCUMENTS.claim_path, NEWER)  # a newer run begins while we write
 
     with pytest.raises(Superseded):
         write_shards(mill.store, [output], write)
@@ -139,7 +139,7 @@ def test_the_claim_is_asked_for_after_the_rows_are_written(mill: Mill) -> None:
 
 
 def test_a_shard_that_cannot_be_closed_ends_all_that_are_open(mill: Mill) -> None:
-    mill.store.put(DOCUMENTS.claim, b'{"token":"mine"}')
+    mill.store.put(DOCUMENTS.claim_path, b'{"token":"mine"}')
     outputs = [Output(mill, name) for name in "abc"]
 
     def write() -> None:
@@ -150,13 +150,13 @@ def test_a_shard_that_cannot_be_closed_ends_all_that_are_open(mill: Mill) -> Non
     with pytest.raises(StoreError, match=r"b\.jsonl\.gz"):
         write_shards(mill.store, outputs, write)
     assert mill.store.read(DOCUMENTS.shard("b")) == b"another run's"
-    assert [mill.store.head(DOCUMENTS.receipt(name)) is not None for name in "abc"] == [True, False, False]
+    assert [mill.store.head(DOCUMENTS.receipt_path(name)) is not None for name in "abc"] == [True, False, False]
     assert mill.store.head(DOCUMENTS.shard("c")) is None
     assert uploads(mill) == []
 
 
 def test_written_shards_have_their_receipts_in_order(mill: Mill) -> None:
-    mill.store.put(DOCUMENTS.claim, b'{"token":"mine"}')
+    mill.store.put(DOCUMENTS.claim_path, b'{"token":"mine"}')
     outputs = [Output(mill, name) for name in "ab"]
     ground = write_shards(mill.store, outputs, lambda: outputs[1].add(7))
     assert [(each.asset, each.receipt.row.name, each.receipt.row.rows) for each in ground] == [

@@ -31,17 +31,17 @@ def test_a_place_is_found_again_from_its_ledger(asset: str, snapshot: str) -> No
 
 def test_what_lies_beside_a_ledger_is_no_ledger() -> None:
     where = place(documents_asset("wiki", "v0"), "2024")
-    for path in (where.run, where.table, where.claim, where.receipt("a"), where.shard("a"), where.index("a")):
+    for path in (where.run, where.table, where.claim_path, where.receipt_path("a"), where.shard("a"), where.index("a")):
         assert place_of_ledger(path) is None
 
 
 def test_paths_are_those_of_the_design() -> None:
     where = place(documents_asset("wiki", "v0"), "2024")
     assert where.shard("a/b") == "sources/wiki/v0/documents/2024/a/b.jsonl.gz"
-    assert where.quarantine("a/b") == "sources/wiki/v0/quarantine/2024/a/b.jsonl.gz"
+    assert where.quarantine_path("a/b") == "sources/wiki/v0/quarantine/2024/a/b.jsonl.gz"
     assert where.ledger == "sources/wiki/v0/ledgers/documents/2024.json"
     assert where.table == "sources/wiki/v0/ledgers/documents/2024.shards.jsonl.gz"
-    assert where.receipt("a/b") == "sources/wiki/v0/ledgers/documents/2024.receipts/a/b.json"
+    assert where.receipt_path("a/b") == "sources/wiki/v0/ledgers/documents/2024.receipts/a/b.json"
     attributes = place(attributes_asset("wiki", "v0", "toxicity-1"), "2024")
     assert attributes.ledger == "sources/wiki/v0/ledgers/attributes/toxicity-1/2024.json"
     assert attributes.shard("a") == "sources/wiki/v0/attributes/toxicity-1/2024/a.jsonl.gz"

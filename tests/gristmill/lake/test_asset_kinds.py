@@ -23,12 +23,12 @@ from gristmill.lake.asset_kinds import (
     TOKEN_CACHE,
     TOKENIZER,
     VERDICTS,
-    checks_of,
+    blocking_checks_of_asset,
     kind_of,
     ledgers_folder,
     made_from,
-    names_of,
-    rank_of,
+    names_in_asset_address,
+    report_rank,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,9 +51,9 @@ NAMES = {
 def test_an_address_is_of_its_own_kind_and_of_no_other(kind: AssetKind) -> None:
     asset = kind.at(**NAMES)
     assert kind_of(asset) is kind
-    assert kind.at(**names_of(asset)) == asset
+    assert kind.at(**names_in_asset_address(asset)) == asset
     assert [each for each in KINDS if each.names(asset) is not None] == [kind]
-    assert names_of(asset).items() <= NAMES.items()
+    assert names_in_asset_address(asset).items() <= NAMES.items()
 
 
 @pytest.mark.parametrize("kind", PARTITIONED, ids=lambda kind: kind.name)
@@ -85,8 +85,8 @@ def test_a_partition_is_found_again_from_its_ledger_which_lies_where_ledgers_are
 )
 def test_what_is_no_address_is_of_no_kind(asset: str) -> None:
     assert kind_of(asset) is None
-    assert names_of(asset) == {}
-    assert checks_of(asset) == ()
+    assert names_in_asset_address(asset) == {}
+    assert blocking_checks_of_asset(asset) == ()
 
 
 def test_the_folders_of_a_partition_are_those_of_the_design() -> None:
@@ -131,13 +131,13 @@ def test_a_part_is_found_from_the_path_of_any_of_its_objects() -> None:
 
 
 def test_only_versions_after_the_first_are_compared_with_the_one_before() -> None:
-    assert checks_of("sources/wiki/v0/documents") == ("ids_unique",)
-    assert checks_of("sources/wiki/v12/documents") == ("ids_unique", "ids_stable")
-    assert checks_of("sources/wiki/v1/attributes/toxicity-1") == ("row_alignment",)
-    assert checks_of("mixes/blend/documents/letters") == ("blocklist_respected",)
-    assert checks_of("token_caches/blend/neox-1/letters") == ("cache_complete",)
-    assert checks_of("token_caches/blend/neox-1/index") == ()
-    assert checks_of("exports/blend/tarballs/letters") == ("export_complete",)
+    assert blocking_checks_of_asset("sources/wiki/v0/documents") == ("ids_unique",)
+    assert blocking_checks_of_asset("sources/wiki/v12/documents") == ("ids_unique", "ids_stable")
+    assert blocking_checks_of_asset("sources/wiki/v1/attributes/toxicity-1") == ("row_alignment",)
+    assert blocking_checks_of_asset("mixes/blend/documents/letters") == ("blocklist_respected",)
+    assert blocking_checks_of_asset("token_caches/blend/neox-1/letters") == ("cache_complete",)
+    assert blocking_checks_of_asset("token_caches/blend/neox-1/index") == ()
+    assert blocking_checks_of_asset("exports/blend/tarballs/letters") == ("export_complete",)
 
 
 def test_assets_are_ranked_after_what_they_are_made_from() -> None:
@@ -158,7 +158,7 @@ def test_assets_are_ranked_after_what_they_are_made_from() -> None:
         "elsewhere",
     ]
     backwards = order[::-1]
-    assert sorted(backwards, key=rank_of) == order
+    assert sorted(backwards, key=report_rank) == order
 
 
 def test_what_may_be_made_from_a_kind() -> None:
@@ -210,7 +210,7 @@ PATHS_OF_OBJECTS = {
 """Who may cut at slashes, and what."""
 PATTERNS = [pattern for kind in KINDS for pattern in (kind.address, kind.ledger, kind.quarantine)]
 FOLDERS = {word for pattern in PATTERNS for word in pattern.split("/") if re.fullmatch("[a-z_]+", word)}
-LEADS = tuple(sorted({f"{word}/" for word in (kind.top.rstrip("/") for kind in KINDS)}))
+LEADS = tuple(sorted({f"{word}/" for word in (kind.top_folder.rstrip("/") for kind in KINDS)}))
 COMPARING = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "find"}
 
 

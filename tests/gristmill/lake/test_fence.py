@@ -51,7 +51,7 @@ def test_a_folder_asks_under_the_lock_that_a_claim_needs(tmp_path: Path) -> None
     """A process that sleeps right before its write holds the lock, or is asked when it wakes."""
     store, others = FolderStore(str(tmp_path)), FolderStore(str(tmp_path))
     store.put(CLAIM, b"ours")
-    before(store, "unchanged", "a", lambda: others.put(CLAIM, b"theirs"))
+    before(store, "hold_unchanged", "a", lambda: others.put(CLAIM, b"theirs"))
     with fence_writes(lambda: has(store, b"ours")), pytest.raises(Superseded):
         store.put("a", b"1")
     assert store.head("a") is None

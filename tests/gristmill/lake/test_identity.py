@@ -8,10 +8,10 @@ from gristmill.lake.identity import (
     canonical_bytes,
     digest_of,
     dump_hashes,
-    hashes_of,
     load_hashes,
     missing_from,
     shared_by,
+    sorted_pair_hashes,
 )
 
 PAIRS = [("wiki", f"page-{n}") for n in range(1000)]
@@ -51,7 +51,7 @@ def test_an_index_is_sorted_and_comes_back() -> None:
     keys = [hashes[i : i + 16] for i in range(0, 16_000, 16)]
     assert keys == sorted(xxhash.xxh3_128_digest(canonical_bytes(p)) for p in PAIRS)
     assert dump_hashes(load_hashes(hashes)) == hashes
-    assert np.array_equal(hashes_of(PAIRS), load_hashes(hashes))
+    assert np.array_equal(sorted_pair_hashes(PAIRS), load_hashes(hashes))
 
 
 def test_behind_the_hashes_of_an_index_stand_the_numbers_of_their_rows() -> None:
@@ -72,9 +72,9 @@ def test_an_empty_index_is_empty() -> None:
 @given(st.lists(st.integers(0, 20), max_size=30), st.lists(st.integers(0, 20), max_size=30))
 def test_sets_of_hashes_behave_as_sets(left: list[int], right: list[int]) -> None:
     def of(numbers: list[int]) -> set[tuple[int, ...]]:
-        return {tuple(row) for row in hashes_of([("s", str(n)) for n in numbers]).tolist()}
+        return {tuple(row) for row in sorted_pair_hashes([("s", str(n)) for n in numbers]).tolist()}
 
-    here, there = (hashes_of([("s", str(n)) for n in numbers]) for numbers in (left, right))
+    here, there = (sorted_pair_hashes([("s", str(n)) for n in numbers]) for numbers in (left, right))
     assert {tuple(row) for row in shared_by(here, there).tolist()} == of(left) & of(right)
     assert {tuple(row) for row in missing_from(here, there).tolist()} == of(left) - of(right)
 

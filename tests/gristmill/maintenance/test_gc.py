@@ -27,12 +27,12 @@ def made(mill: Mill) -> None:
 def test_a_shard_whose_raw_object_is_gone_stays_while_a_run_may_read_it(mill: Mill) -> None:
     made(mill)
     read = {path: mill.store.read(path) for path in (DOCUMENTS.shard("b"), DOCUMENTS.index("b"))}
-    mill.store.put(WORDS.claim, ANOTHER)
+    mill.store.put(WORDS.claim_path, ANOTHER)
     mill.store.delete([f"{RAW}b.jsonl.gz"])
     mill.convert()
     assert list(mill.table(DOCUMENTS)) == ["a"]  # the ledger says so at once
     assert {path: mill.store.read(path) for path in read} == read
-    mill.store.delete([WORDS.claim])
+    mill.store.delete([WORDS.claim_path])
     mill.convert()
     assert [mill.store.head(path) for path in read] == [None, None]
 
@@ -58,12 +58,12 @@ def test_without_another_run_it_goes_at_once(mill: Mill) -> None:
     ],
 )
 def test_who_may_be_reading(mill: Mill, asset: str, snapshot: str, *, expected: bool) -> None:
-    mill.store.put(place(asset, snapshot).claim, ANOTHER)
+    mill.store.put(place(asset, snapshot).claim_path, ANOTHER)
     assert others_at_work(mill.store, DOCUMENTS, "mine") == expected
 
 
 def test_the_other_sets_of_one_step_are_no_other_run(mill: Mill) -> None:
-    mill.store.put(WORDS.claim, b'{"token":"mine"}')
+    mill.store.put(WORDS.claim_path, b'{"token":"mine"}')
     assert not others_at_work(mill.store, DOCUMENTS, "mine")
     assert others_at_work(mill.store, DOCUMENTS, "another")
 
@@ -81,7 +81,7 @@ def test_sets_that_are_made_in_one_step_lose_their_shards_at_once(mill: Mill) ->
 
 def leave(mill: Mill) -> None:
     made(mill)
-    mill.store.put(WORDS.claim, ANOTHER)
+    mill.store.put(WORDS.claim_path, ANOTHER)
     mill.store.delete([f"{RAW}b.jsonl.gz"])
     mill.convert()
 
@@ -118,7 +118,7 @@ def test_gc_removes_what_was_left_once_nobody_can_be_reading_it(mill: Mill, caps
 
 def test_gc_keeps_what_a_ledger_names_again(mill: Mill) -> None:
     leave(mill)
-    mill.store.delete([WORDS.claim])
+    mill.store.delete([WORDS.claim_path])
     note = mill.store.read(DOCUMENTS.run)
     mill.raw("b.jsonl.gz", [{"id": "back", "text": "again", "source": "pages"}])
     mill.convert()
@@ -162,7 +162,7 @@ def test_gc_deletes_nothing_that_a_note_names_elsewhere_and_tells_it(
 
 def test_gc_shows_the_names_before_it_removes_and_says_so_after(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     leave(mill)
-    mill.store.delete([WORDS.claim])
+    mill.store.delete([WORDS.claim_path])
     assert main(["gc", str(mill.root)]) == 0
     _, before, *names, after, _ = capsys.readouterr().out.splitlines()
     assert before.startswith("removing sources/pages/v0/documents (2024): 2 objects left by a run, ")
@@ -172,10 +172,10 @@ def test_gc_shows_the_names_before_it_removes_and_says_so_after(mill: Mill, caps
 
 def test_leftovers_that_a_run_or_a_ledger_wants_meanwhile_are_kept(mill: Mill) -> None:
     leave(mill)
-    mill.store.delete([WORDS.claim])
+    mill.store.delete([WORDS.claim_path])
     (left,) = find_strays(mill.store, mill.said.append)
     assert len(left.entries) == 2
-    for claim in (WORDS.claim, DOCUMENTS.claim):  # a reader, then a run on the partition itself
+    for claim in (WORDS.claim_path, DOCUMENTS.claim_path):  # a reader, then a run on the partition itself
         mill.store.put(claim, ANOTHER)
         assert not remove_strays(mill.store, left)
         mill.store.delete([claim])

@@ -35,7 +35,7 @@ def is_free() -> bool:
 def leave(lake: FolderStore, process: Process) -> None:
     """The claim of a gc of this process."""
     claim = Claim(**msgspec.structs.asdict(process), token="gc-1", work="gc")
-    lake.put(PAGES.claim, as_json(claim))
+    lake.put(PAGES.claim_path, as_json(claim))
 
 
 RUNS = {
@@ -47,15 +47,15 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_run_leaves_a_place_to_a_gc_that_runs(lake: FolderStore, run: str) -> None:
-    with held_by_gc(lake, PAGES.claim, "pages", is_free) as held:
+    with held_by_gc(lake, PAGES.claim_path, "pages", is_free) as held:
         assert held
         words = rf"\(2024\): gc \(process {HERE.pid} on .*\) has been removing .* there since 20.* Wait until it ends$"
         with pytest.raises(AtWork, match=words):
             write_claim(lake, PAGES, "mine", RUNS[run])
-        assert not is_claimed_by_run(lake, PAGES.claim)
+        assert not is_claimed_by_run(lake, PAGES.claim_path)
     write_claim(lake, PAGES, "mine", RUNS[run])
     assert claim_token(lake, PAGES) == "mine"
-    assert is_claimed_by_run(lake, PAGES.claim)
+    assert is_claimed_by_run(lake, PAGES.claim_path)
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -74,8 +74,8 @@ def test_a_gc_of_another_machine_is_waited_for_until_the_next_gc(lake: FolderSto
     write_claim(lake, PAGES, "mine", RUNS["make --take-over"])
     assert claim_token(lake, PAGES) == "mine"
     leave(lake, FAR)
-    let_go_of_left(lake, PAGES.claim, "pages")
-    assert lake.head(PAGES.claim) is None
+    let_go_of_left(lake, PAGES.claim_path, "pages")
+    assert lake.head(PAGES.claim_path) is None
 
 
 @pytest.mark.parametrize("holder", ["a run", "a run that was killed", "a gc"])
@@ -84,11 +84,11 @@ def test_gc_leaves_a_place_that_another_holds(lake: FolderStore, holder: str) ->
         leave(lake, HERE)
     else:
         write_claim(lake, PAGES, "first", Claimant(HERE if holder == "a run" else DEAD))
-    before = lake.read(PAGES.claim)
-    with held_by_gc(lake, PAGES.claim, "pages", is_free) as held:
+    before = lake.read(PAGES.claim_path)
+    with held_by_gc(lake, PAGES.claim_path, "pages", is_free) as held:
         assert not held
-    let_go_of_left(lake, PAGES.claim, "pages")
-    assert lake.read(PAGES.claim) == before
+    let_go_of_left(lake, PAGES.claim_path, "pages")
+    assert lake.read(PAGES.claim_path) == before
 
 
 def test_of_gc_and_a_run_of_dagster_at_the_same_moment_one_gets_the_claim(lake: FolderStore) -> None:
@@ -108,15 +108,15 @@ def test_of_gc_and_a_run_of_dagster_at_the_same_moment_one_gets_the_claim(lake: 
 
 def test_gc_that_was_taken_over_while_it_deleted_does_not_end_well(lake: FolderStore) -> None:
     words = "pages: another process took it over while .* run gristmill make, then"
-    with pytest.raises(StoreError, match=words), held_by_gc(lake, PAGES.claim, "pages", is_free):
-        lake.put(PAGES.claim, b'{"token":"an older Gristmill"}')
+    with pytest.raises(StoreError, match=words), held_by_gc(lake, PAGES.claim_path, "pages", is_free):
+        lake.put(PAGES.claim_path, b'{"token":"an older Gristmill"}')
     assert claim_token(lake, PAGES) == "an older Gristmill"
 
 
 def test_gc_that_fails_lets_go(lake: FolderStore) -> None:
-    with pytest.raises(StoreError, match="the lake is gone"), held_by_gc(lake, PAGES.claim, "pages", is_free):
+    with pytest.raises(StoreError, match="the lake is gone"), held_by_gc(lake, PAGES.claim_path, "pages", is_free):
         raise StoreError("the lake is gone")
-    assert lake.head(PAGES.claim) is None
+    assert lake.head(PAGES.claim_path) is None
 
 
 class FullStore(FolderStore):
@@ -132,7 +132,7 @@ def test_a_full_disk_holds_nothing_but_lets_gc_delete_what_is_free(tmp_path: Pat
     for name in "abc":
         run.put(f"old/{name}", b"x")
     free = [True]
-    with held_by_gc(full, PAGES.claim, "pages", lambda: free[0]) as held:
+    with held_by_gc(full, PAGES.claim_path, "pages", lambda: free[0]) as held:
         full.delete(["old/a"], held)
         free[0] = False  # the ledger names it now
         with pytest.raises(Conflict, match="old/b: others began to use it"):
@@ -143,12 +143,12 @@ def test_a_full_disk_holds_nothing_but_lets_gc_delete_what_is_free(tmp_path: Pat
             full.delete(["old/b"], held)
     assert [entry.path for entry in run.list("old/")] == ["old/b", "old/c"]
     assert claim_token(run, PAGES) == "mine"
-    with held_by_gc(full, PAGES.claim, "pages", is_free) as held:
+    with held_by_gc(full, PAGES.claim_path, "pages", is_free) as held:
         assert held is None
     leave(run, DEAD)
-    with held_by_gc(full, PAGES.claim, "pages", is_free) as held:  # that of a gc that was killed
+    with held_by_gc(full, PAGES.claim_path, "pages", is_free) as held:  # that of a gc that was killed
         full.delete(["old/b"], held)
-    with held_by_gc(full, PAGES.claim, "pages", lambda: False) as held:
+    with held_by_gc(full, PAGES.claim_path, "pages", lambda: False) as held:
         assert held is None
 
 
@@ -160,6 +160,6 @@ def test_another_error_of_the_store_is_no_full_disk(tmp_path: Path) -> None:
 
     with (
         pytest.raises(StoreError, match="mount the lake's folder writable"),
-        held_by_gc(Broken(str(tmp_path)), PAGES.claim, "pages", is_free),
+        held_by_gc(Broken(str(tmp_path)), PAGES.claim_path, "pages", is_free),
     ):
         pass

@@ -61,11 +61,11 @@ def test_a_run_that_came_meanwhile_keeps_its_parts(whole: Mill) -> None:
     ledger = whole.store.read(CACHE.ledger)
     whole.store.delete([CACHE.ledger])
     found = find_unnamed(whole.store, whole.said.append)
-    whole.store.put(CACHE.claim, ANOTHER)
+    whole.store.put(CACHE.claim_path, ANOTHER)
     before = whole.stamps()
     assert [remove_unnamed(whole.store, part) for part in found] == [False]
     assert whole.stamps() == before
-    whole.store.delete([CACHE.claim])
+    whole.store.delete([CACHE.claim_path])
     whole.store.put(CACHE.ledger, ledger)  # the run has published them
     assert [remove_unnamed(whole.store, part) for part in found] == [False]
     whole.store.delete([CACHE.ledger])
@@ -77,7 +77,7 @@ def test_a_slice_that_is_being_made_loses_no_part(whole: Mill) -> None:
     """A receipt alone is enough: its run was killed, or has not yet taken its claim away."""
     only_the_ledger_names_them(whole)
     whole.store.delete([CACHE.ledger])
-    for sign in (CACHE.claim, CACHE.receipt("00000")):
+    for sign in (CACHE.claim_path, CACHE.receipt_path("00000")):
         whole.store.put(sign, ANOTHER)
         assert find_unnamed(whole.store, whole.said.append) == []
         whole.store.delete([sign])
@@ -126,7 +126,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
         check_unnamed(late, [found])
         make_cache(whole)
         assert folders(whole) == [folder]
-        assert whole.store.head(CACHE.claim) is None
+        assert whole.store.head(CACHE.claim_path) is None
     else:
         with pytest.raises(StoreError, match=f"{folder}: an index or a release that was written while gc removed"):
             check_unnamed(late, [found])
@@ -137,14 +137,14 @@ def test_gc_goes_on_where_a_gc_was_killed(whole: Mill) -> None:
     ledger = whole.store.read(CACHE.ledger)
     whole.store.delete([CACHE.ledger])
     killed = Claim(**asdict(replace(this_process(), started="1")), token="gc-1", work="gc")
-    whole.store.put(CACHE.claim, as_json(killed))
+    whole.store.put(CACHE.claim_path, as_json(killed))
     (part,) = find_unnamed(whole.store, whole.said.append)
     assert remove_unnamed(whole.store, part)
-    assert (folders(whole), whole.store.head(CACHE.claim)) == ([], None)
+    assert (folders(whole), whole.store.head(CACHE.claim_path)) == ([], None)
     whole.store.put(CACHE.ledger, ledger)
-    whole.store.put(CACHE.claim, as_json(killed))
+    whole.store.put(CACHE.claim_path, as_json(killed))
     let_go(whole.store)
-    assert whole.store.head(CACHE.claim) is None
-    whole.store.put(CACHE.claim, ANOTHER)
+    assert whole.store.head(CACHE.claim_path) is None
+    whole.store.put(CACHE.claim_path, ANOTHER)
     let_go(whole.store)
-    assert whole.store.read(CACHE.claim) == ANOTHER
+    assert whole.store.read(CACHE.claim_path) == ANOTHER

@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.peeking.draft import Call, name_of, python_literal, source_text
+from gristmill.peeking.draft import Call, python_literal, source_name_from_words, source_text
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.row_format import Text
 from gristmill.recipes.source import Everything, Source
@@ -47,4 +47,4 @@ def test_a_draft_is_a_module_that_declares_the_source() -> None:
     ],
 )
 def test_a_name_for_a_source_is_valid(words: str, name: str) -> None:
-    assert name_of(words) == name
+    assert source_name_from_words(words) == name

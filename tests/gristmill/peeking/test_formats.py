@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.peeking.formats import FORMATS
-from gristmill.peeking.look import draft_sources, files_of, guess_format, read_first_documents
+from gristmill.peeking.look import draft_sources, guess_format, read_first_documents, visible_files
 from gristmill.peeking.sniffers import Facts
 
 DATA = os.environ.get("GRISTMILL_SAMPLE_DATA", "")
@@ -53,7 +53,7 @@ def test_every_file_of_the_sample_data_is_recognised() -> None:
     wrong: dict[str, str] = {}
     seen = 0
     for top in ("raw", "dolma"):
-        for path in files_of(Path(DATA, top)):
+        for path in visible_files(Path(DATA, top)):
             name = path.relative_to(DATA).as_posix()
             found = guess_format(path)
             expected = next(format_ for begin, format_ in SAMPLES.items() if name.startswith(begin))
@@ -61,7 +61,7 @@ def test_every_file_of_the_sample_data_is_recognised() -> None:
             if found.format.name != expected or found.head.name != path.name:
                 wrong[name] = f"{found.format.name}, as {found.head.name}"
             for begin, encoding in ENCODINGS.items():
-                assert not name.startswith(begin) or found.head.encoding == encoding
+                assert not name.startswith(begin) or found.head.text_encoding == encoding
     assert wrong == {}
     assert seen >= 50
 
@@ -70,7 +70,7 @@ def test_every_file_of_the_sample_data_is_recognised() -> None:
 @pytest.mark.skipif(not DATA, reason="GRISTMILL_SAMPLE_DATA does not name the sample data")
 def test_the_draft_of_every_sample_file_reads_it() -> None:
     for top in ("raw", "dolma"):
-        for path in files_of(Path(DATA, top)):
+        for path in visible_files(Path(DATA, top)):
             found = guess_format(path)
             for draft in draft_sources(path, [found]):
                 results = read_first_documents(draft)
@@ -82,7 +82,7 @@ def test_the_draft_of_every_sample_file_reads_it() -> None:
 def test_every_reader_of_the_table_exists() -> None:
     for each in FORMATS:
         if each.module:
-            call = each.call("tales", Facts())
+            call = each.reader_call("tales", Facts())
             assert call is not None
             assert hasattr(importlib.import_module(call.module), each.reader), each.name
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.peeking.head import READ, decode_head, encoding_of, head_of
+from gristmill.peeking.head import READ, decode_head, guess_encoding, read_head
 
 WORDS = "Grüße, naïve façade — „ja“"
 
@@ -29,7 +29,7 @@ WORDS = "Grüße, naïve façade — „ja“"
     ],
 )
 def test_an_encoding_is_found_by_its_bytes(data: bytes, encoding: str) -> None:
-    assert encoding_of(data) == encoding
+    assert guess_encoding(data) == encoding
 
 
 def test_a_character_that_is_cut_off_is_left_out() -> None:
@@ -51,7 +51,7 @@ def test_the_first_files_of_an_archive_are_listed_and_read(tmp_path: Path) -> No
         for name in names:
             archive.writestr(name, "one")
     for path, packing, kind in ((tarred, "bzip2", ".tar"), (zipped, "", ".zip")):
-        head = head_of(path)
+        head = read_head(path)
         assert (head.packing, head.archive, head.damage) == (packing, kind, "")
         members = [each for each in head.members if each.name != "texts/link"]
         assert [each.name for each in members] == names
@@ -62,15 +62,15 @@ def test_the_first_files_of_an_archive_are_listed_and_read(tmp_path: Path) -> No
 def test_a_damaged_archive_and_a_missing_file_are_told(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(b"PK\x03\x04" + b"x" * 100)
-    assert "zip" in head_of(path).damage
+    assert "zip" in read_head(path).damage
     with pytest.raises(DataError, match=r"nothing\.txt: cannot be read \(No such file"):
-        head_of(tmp_path / "nothing.txt")
+        read_head(tmp_path / "nothing.txt")
 
 
 @pytest.mark.parametrize(("data", "lines"), [(b"a\nb", [b"a", b"b"]), (b"a\nb\n", [b"a", b"b"]), (b"", [])])
 def test_lines_of_a_whole_file(tmp_path: Path, data: bytes, lines: list[bytes]) -> None:
     (tmp_path / "a").write_bytes(data)
-    assert head_of(tmp_path / "a").lines == lines
+    assert read_head(tmp_path / "a").lines == lines
 
 
 def test_a_zip_with_too_large_a_directory_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,4 +79,4 @@ def test_a_zip_with_too_large_a_directory_is_damaged(tmp_path: Path, monkeypatch
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", "a")
         archive.writestr("b.txt", "b")
-    assert "the directory of the archive has 2 entries" in head_of(path).damage
+    assert "the directory of the archive has 2 entries" in read_head(path).damage

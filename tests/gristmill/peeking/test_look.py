@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill.lake.store.folder import FolderStore
-from gristmill.peeking.draft import name_of
+from gristmill.peeking.draft import source_name_from_words
 from gristmill.peeking.look import (
     MANY,
     SMALL,
     draft_sources,
-    files_of,
     files_to_open,
     guess_format,
     read_first_documents,
+    visible_files,
 )
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.adopted.dataset import Adopted
@@ -108,7 +108,7 @@ def documents(source: Source) -> int:
     """How many documents a recipe makes of its own raw data."""
     made = 0
     root = Path(source.raw_url or "")
-    for path in files_of(root):
+    for path in visible_files(root):
         name = path.relative_to(root).as_posix()
         if source.wants(name):
             raw = RawObject(FolderStore(str(root)), name, name, path.stat().st_size)
@@ -166,12 +166,12 @@ def test_a_folder_gives_a_draft_for_each_format_with_a_pattern_for_its_files(tmp
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    files = files_of(tmp_path)
+    files = visible_files(tmp_path)
     assert len(files) == 6
     found = [guess_format(path) for path in files_to_open(files)]
     first, second = draft_sources(tmp_path, found)
     sources = [declared(draft.text) for draft in (first, second)]
-    assert [source.name for source in sources] == [name_of(tmp_path.name), "notes"]
+    assert [source.name for source in sources] == [source_name_from_words(tmp_path.name), "notes"]
     assert [source.select for source in sources] == [r"(\.json|\.jsonl\.gz)$", r"\.parquet$"]
     assert [source.partition for source in sources] == [Folders(), Folders()]
     assert [documents(source) for source in sources] == [15, 5]
@@ -191,14 +191,16 @@ def test_first_folders_are_snapshots_if_they_look_so(tmp_path: Path, names: list
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(lines())
-    [draft] = draft_sources(tmp_path, map(guess_format, files_of(tmp_path)))
+    [draft] = draft_sources(tmp_path, map(guess_format, visible_files(tmp_path)))
     assert declared(draft.text).partition == rule
 
 
 def test_two_formats_never_share_a_name_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(lines())
     (tmp_path / "b.json").write_bytes(json.dumps(ROWS).encode())
-    first, second = (declared(draft.text) for draft in draft_sources(tmp_path, map(guess_format, files_of(tmp_path))))
+    first, second = (
+        declared(draft.text) for draft in draft_sources(tmp_path, map(guess_format, visible_files(tmp_path)))
+    )
     assert first.name != second.name
     assert (first.select, second.select) == (r"(^|/)a\.json$", r"(^|/)b\.json$")
     assert [documents(first), documents(second)] == [5, 5]
@@ -227,7 +229,7 @@ def test_many_files_are_sampled_by_folder_and_ending(tmp_path: Path) -> None:
 def test_many_small_files_are_drafted_with_shards_of_many_and_few_or_large_ones_are_not(tmp_path: Path) -> None:
     for number in range(MANY):
         (tmp_path / f"{number:03}.txt").write_bytes(b"A tale.\n")
-    files = files_of(tmp_path)
+    files = visible_files(tmp_path)
     [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files)
     assert declared(draft.text).shards == Hashed(1)
     [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files[1:])
@@ -243,7 +245,9 @@ def write(root: Path, files: dict[str, bytes]) -> list[Source]:
     for name, data in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(data)
-    return [declared(draft.text) for draft in draft_sources(root, map(guess_format, files_to_open(files_of(root))))]
+    return [
+        declared(draft.text) for draft in draft_sources(root, map(guess_format, files_to_open(visible_files(root))))
+    ]
 
 
 LABELS = b'{"id": "d0", "attributes": {"pii__email": [[0, 1, 1.0]]}}\n'
@@ -260,7 +264,7 @@ def test_documents_with_integer_ids_are_adopted_with_their_attributes_and_read_w
     numbered, labels = DOCUMENT.replace(b'"d0"', b"7"), LABELS.replace(b'"d0"', b"7")
     [source] = write(tmp_path / "a", {"documents/a.jsonl": numbered, "attributes/pii/a.jsonl": labels})
     assert isinstance(source, Adopted)
-    [draft] = draft_sources(tmp_path / "a", map(guess_format, files_to_open(files_of(tmp_path / "a"))))
+    [draft] = draft_sources(tmp_path / "a", map(guess_format, files_to_open(visible_files(tmp_path / "a"))))
     assert [document.id for document in read_first_documents(draft).documents] == ["7"]
     [alone] = write(tmp_path / "b", {"a.jsonl": numbered})
     assert isinstance(alone.convert, JsonLines)
@@ -285,7 +289,7 @@ def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_we
     [source] = write(tmp_path / "a", {**texts, "bad.txt": bytes(range(256))})
     assert (source.wants("t99.txt"), source.wants("x/t99.txt")) == (True, True)
     assert (source.wants("bad.txt"), source.wants("x/bad.txt")) == (False, False)
-    [draft] = draft_sources(tmp_path / "a", map(guess_format, files_of(tmp_path / "a")))
+    [draft] = draft_sources(tmp_path / "a", map(guess_format, visible_files(tmp_path / "a")))
     assert draft.notes[0] == "`select` leaves out bad.txt, which no reader knows"
     [half] = write(tmp_path / "b", {"a.txt": b"A tale of mills.\n", "bad.txt": bytes(range(256))})
     assert half.select == r"(^|/)a\.txt$"
@@ -294,7 +298,7 @@ def test_a_few_files_that_no_reader_knows_are_left_out_by_name_and_files_that_we
 def test_a_tree_of_code_is_read_as_code_with_the_ids_of_a_run(tmp_path: Path) -> None:
     root = tmp_path / "mills"
     write(root, {"one/src/a.py": b"import os\n", "one/README.md": b"# One\n", "two/b.rs": b"fn main() {}\n"})
-    [draft] = draft_sources(root, map(guess_format, files_to_open(files_of(root))))
+    [draft] = draft_sources(root, map(guess_format, files_to_open(visible_files(root))))
     seen = read_first_documents(draft)
     assert {"one/src/a.py", "two/b.rs"} <= {document.id for document in seen.documents}
     assert seen.files == [document.id for document in seen.documents]
@@ -304,7 +308,7 @@ def test_ids_are_those_of_a_run_below_the_snapshot(tmp_path: Path) -> None:
     for name in ("2024/en/a.txt", "2025/de/b.txt"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("Words about mills.\n")
-    [draft] = draft_sources(tmp_path, map(guess_format, files_of(tmp_path)))
+    [draft] = draft_sources(tmp_path, map(guess_format, visible_files(tmp_path)))
     assert [document.id for document in read_first_documents(draft).documents] == ["en/a.txt", "de/b.txt"]
 
 
@@ -323,7 +327,7 @@ def test_names_that_repeat_in_first_folders_are_no_equal_ids(
     for folder in ("austen", "dickens"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_bytes(data)
-    files = files_of(tmp_path)
+    files = visible_files(tmp_path)
     [draft] = draft_sources(tmp_path, map(guess_format, files_to_open(files)), files)
     assert declared(draft.text).partition == (Everything() if one else Folders())
     ids = [document.id for document in read_first_documents(draft, 99).documents]
@@ -336,7 +340,7 @@ def test_a_name_that_repeats_counts_though_its_file_was_not_opened(tmp_path: Pat
     for name in ("austen/1.txt", "austen/2.txt", "dickens/2.txt", "dickens/3.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"A tale of mills.\n")
-    files = files_of(tmp_path)
+    files = visible_files(tmp_path)
     opened = [files[0], files[-1]]
     [draft] = draft_sources(tmp_path, map(guess_format, opened), opened)
     [note] = draft.notes

@@ -14,7 +14,7 @@ import pytest
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
-from gristmill.peeking.look import files_of, guess_format, irregular_files
+from gristmill.peeking.look import guess_format, irregular_files, visible_files
 
 ROWS = [{"id": f"r{n}", "text": f"The mill {n} grinds, naïve as it is."} for n in range(9)]
 LINES = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ROWS)
@@ -117,7 +117,7 @@ def test_what_is_no_file_is_an_error_or_passed_over(tmp_path: Path, capsys: pyte
     os.mkfifo(folder / "fifo")
     (folder / "me").symlink_to(".")
     (folder / "loop").symlink_to("loop")
-    assert files_of(folder) == [folder / "a.txt"]
+    assert visible_files(folder) == [folder / "a.txt"]
     assert irregular_files(folder) == [folder / "fifo", folder / "loop"]
     assert main(["peek", str(folder)]) == 0
     capsys.readouterr()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from gristmill.peeking.packing import named_by_content, packing_of, plain_head, unpacking_file
+from gristmill.peeking.packing import guess_packing, named_by_content, plain_head, unpacking_file
 
 PLAIN = b"".join(b"%d words\n" % number for number in range(1000))
 PACKED = {
@@ -22,7 +22,7 @@ PACKED = {
 def test_the_first_plain_bytes_of_each_packing_are_read(tmp_path: Path, packing: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(PACKED[packing])
-    assert packing_of(PACKED[packing][:8]) == packing
+    assert guess_packing(PACKED[packing][:8]) == packing
     assert plain_head(path) == (PLAIN, True)
     assert plain_head(path, 700) == (PLAIN[:700], False)
     with unpacking_file(path) as file:

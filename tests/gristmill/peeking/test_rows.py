@@ -6,7 +6,7 @@ import pytest
 
 from gristmill.peeking.draft import Call
 from gristmill.peeking.head import Head
-from gristmill.peeking.rows import array_rows, delimited_rows, fields_of, json_rows, mapping_of
+from gristmill.peeking.rows import array_rows, delimited_rows, fields_with_kinds, guess_row_mapping, json_rows
 
 
 def head(data: bytes | str, *, whole: bool = True) -> Head:
@@ -61,8 +61,8 @@ def test_fields_are_told_with_their_kinds() -> None:
     meta = {"url": "u", "deep": {"x": 1}}
     rows: list[dict[str, Any]] = [{"id": None, "n": 1.5, "ok": True}, {"id": "a", "tags": [], "meta": meta}]
     told = ("id: string", "n: number", "ok: boolean", "tags: list", "meta.url: string", "meta.deep: object")
-    assert fields_of(rows) == told
-    assert fields_of([{f"f{number}": 1 for number in range(30)}])[-1] == "and 10 more"
+    assert fields_with_kinds(rows) == told
+    assert fields_with_kinds([{f"f{number}": 1 for number in range(30)}])[-1] == "and 10 more"
 
 
 def test_a_null_in_the_first_rows_drops_no_column() -> None:
@@ -70,19 +70,19 @@ def test_a_null_in_the_first_rows_drops_no_column() -> None:
     rows = [{"id": f"a{n}", "text": "x", "day": day} for n, day in enumerate(days)]
     for name in ("text", "id"):
         for spoilt in ({**rows[1], name: None}, {key: value for key, value in rows[1].items() if key != name}):
-            found, notes = mapping_of([rows[0], spoilt, rows[2]])
+            found, notes = guess_row_mapping([rows[0], spoilt, rows[2]])
             assert found == {}
             assert notes == (f"{name} is null, empty or missing in 1 of the first 3 rows: they will be refused",)
-    assert mapping_of([*rows, {**rows[0], "id": ""}])[1][0].startswith(
+    assert guess_row_mapping([*rows, {**rows[0], "id": ""}])[1][0].startswith(
         "id is null, empty or missing in 1 of the first 4"
     )
-    assert mapping_of([{**row, "text": None} for row in rows])[0]["format"].options == {"text_key": "day"}
+    assert guess_row_mapping([{**row, "text": None} for row in rows])[0]["format"].options == {"text_key": "day"}
 
 
 def test_a_null_among_turns_drops_no_conversation() -> None:
     said = [{"from": "human", "value": "x"}] * 5 + [{"from": "gpt", "value": None}]
     rows: list[dict[str, Any]] = [{"id": n, "conversations": said} for n in range(3)]
-    found, notes = mapping_of([*rows, {"id": 3, "conversations": None}])
+    found, notes = guess_row_mapping([*rows, {"id": 3, "conversations": None}])
     assert found["turns"] == Call("gristmill.readers.mapping.turns", "sharegpt", {"column": "conversations"})
     assert notes == ("conversations is null, empty or missing in 1 of the first 4 rows: they will be refused",)
 
@@ -147,7 +147,7 @@ TEXT = Call("gristmill.recipes.row_format", "Text", {"text_key": "body"})
     ],
 )
 def test_the_fields_of_id_and_text_are_guessed(rows: list[Any], options: dict[str, Any], note: str) -> None:
-    found, notes = mapping_of(json.loads(json.dumps(rows)))
+    found, notes = guess_row_mapping(json.loads(json.dumps(rows)))
     assert found == options
     assert note in " ".join(notes)
     assert bool(note) == bool(notes)

@@ -32,7 +32,7 @@ def catalogue() -> Catalogue:
 def estimated(mill: Mill, catalogue: Catalogue) -> dict[str, Estimate]:
     planner, estimator = Planner(catalogue, SHELVES, mill.lake), Estimator(mill.store, catalogue)
     for task in planner.tasks():
-        prospects = planner.survey(task)
+        prospects = planner.survey_task(task)
         if not isinstance(task, ResolutionTask):
             estimator.add(task, prospects)  # type: ignore[arg-type]  # the others are all steps
     return estimator.estimates

@@ -116,7 +116,7 @@ def test_what_recipes_show_is_refused_by_plan_and_told_by_make_before_it_grinds(
     more, expected = CASES[case]
     mill.raw_shards(1)
     catalogue = recipes(**more)
-    states = {each.asset: each for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    states = {each.asset: each for each in Planner(catalogue, SHELVES, mill.lake).survey_all()}
     assert states[V0].state == "make"
     for asset, why in expected:
         assert states[asset].state == "refused"
@@ -136,10 +136,10 @@ def test_a_tar_that_a_prepared_folder_does_not_name_is_told(mill: Mill) -> None:
     mill.store.put("media/tars/a.tar", b"")
     catalogue = recipes(**exported(BLEND, format=EnergonJsonl(media=("metadata.image",), root="media/tars")))
     packed = "exports/blend/packed/pages"
-    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).survey_all()}
     assert states[packed] == "follow"
     mill.store.put("media/tars/b.tar", b"")
-    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).prospects()}
+    states = {each.asset: each.state for each in Planner(catalogue, SHELVES, mill.lake).survey_all()}
     assert (states[V0], states[packed]) == ("make", "refused")
     maker = Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append)
     list(maker.run())
@@ -174,7 +174,7 @@ def test_what_lacks_a_package_is_told_and_all_else_is_made(mill: Mill, monkeypat
         for asset, package, extra in told
     ]
     planner = Planner(catalogue, SHELVES, mill.lake)
-    refused = {each.asset for each in planner.prospects() if each.state == "refused"}
+    refused = {each.asset for each in planner.survey_all() if each.state == "refused"}
     assert refused == {"labels/remarks", *(asset for asset, _, _ in told)}  # the file of the labels is not there
     made = [ledger.asset for ledger in Maker(planner, mill.lake, Inline(), mill.said.append).run()]
     assert made[0] == V0
@@ -185,7 +185,7 @@ def test_an_extractor_of_another_version_is_told(mill: Mill) -> None:
     catalogue = recipes()
     pages = replace(catalogue.sources["pages"], convert=WarcPages(source="pages", extractor_version="1.0"))
     planner = Planner(recipes(sources={"pages": pages}), SHELVES, mill.lake)
-    (found,) = planner.prospects()
+    (found,) = planner.survey_all()
     assert (found.asset, found.state) == (V0, "refused")
     assert "the recipe asks for resiliparse 1.0, and" in found.why[0]
 
@@ -206,7 +206,7 @@ def test_what_is_made_already_is_not_refused_where_an_extra_is_missing(mill: Mil
     list(Maker(Planner(catalogue, SHELVES, mill.lake), mill.lake, Inline(), mill.said.append).run())
     said = len(mill.said)
     elsewhere = Planner(recipes(taggers={"words-1": needy()}), SHELVES, mill.lake)
-    assert [each.state for each in elsewhere.prospects()] == ["finished", "finished"]
+    assert [each.state for each in elsewhere.survey_all()] == ["finished", "finished"]
     maker = Maker(elsewhere, mill.lake, Inline(), mill.said.append)
     assert (list(maker.run()), maker.not_made, mill.said[said:]) == ([], [], [])
 

@@ -54,6 +54,6 @@ def test_only_the_sources_of_the_targets_are_listed(catalogue: Catalogue, lake: 
     graph = RecipeGraph(catalogue, ("dagshelf",))
     for words, sources in (("letters", ["letters"]), ("mixes/blend/index", ["diary", "letters"]), ("tiny-1", [])):
         targets = read_targets(catalogue, [words])
-        assert graph.sources_of(graph.target_assets(targets)) == sources
+        assert graph.sources_of_assets(graph.target_assets(targets)) == sources
     targets = read_targets(catalogue, ["tiny-1"])
-    assert graph.sources_of(graph.with_all_inputs(graph.target_assets(targets), lake, targets)) == ["letters"]
+    assert graph.sources_of_assets(graph.with_all_inputs(graph.target_assets(targets), lake, targets)) == ["letters"]

@@ -44,7 +44,7 @@ def made(mill: Mill, catalogue: Catalogue) -> Maker:
 
 
 def states(mill: Mill, catalogue: Catalogue) -> dict[str, tuple[str, str]]:
-    found = Planner(catalogue, SHELVES, mill.lake).prospects()
+    found = Planner(catalogue, SHELVES, mill.lake).survey_all()
     return {f"{each.asset} {each.snapshot}": (each.state, "; ".join(each.why)) for each in found}
 
 

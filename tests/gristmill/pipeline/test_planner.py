@@ -29,7 +29,7 @@ def catalogue() -> Catalogue:
 def planned(mill: Mill, catalogue: Catalogue, *words: str, snapshots: tuple[str, ...] = ()) -> dict[str, str]:
     """The state of each partition that is shown."""
     planner = Planner(catalogue, SHELVES, mill.lake, read_targets(catalogue, words, snapshots))
-    return {f"{each.asset} {each.snapshot}".rstrip(): each.state for each in planner.prospects()}
+    return {f"{each.asset} {each.snapshot}".rstrip(): each.state for each in planner.survey_all()}
 
 
 def test_a_name_that_a_source_and_a_mix_have_needs_its_kind(mill: Mill, catalogue: Catalogue) -> None:
@@ -63,7 +63,7 @@ def test_an_index_whose_slices_are_all_refused_says_so(mill: Mill, catalogue: Ca
     mill.convert()
     missing = replace(PAGES, streams=(Stream(source="pages", version="v0", blocklists=("nowhere",)),))
     planner = Planner(replace(catalogue, mixes={"pages": missing}), SHELVES, mill.lake)
-    found = {each.asset: each for each in planner.prospects()}
+    found = {each.asset: each for each in planner.survey_all()}
     assert found[MIXED].state == "refused"
     assert (found["mixes/pages/index"].state, found["mixes/pages/index"].why) == (
         "wait",

@@ -37,7 +37,7 @@ def steps(works: Works) -> list[Step]:
     return [
         *source_steps(works.catalogue, works.catalogue.sources["letters"], "2024", SHELVES),
         *mix_steps(blend, "letters", "2024", SHELVES),
-        *cache_steps(works.catalogue.tokenizers_of(blend), blend, "letters", "2024", SHELVES),
+        *cache_steps(works.catalogue.tokenizers_of_mix(blend), blend, "letters", "2024", SHELVES),
     ]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.pipeline.targets import Targets, addresses_of, means_something, read_targets
+from gristmill.pipeline.targets import Targets, addresses_of_assets, means_something, read_targets
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 
 
@@ -32,7 +32,7 @@ def catalogue() -> Catalogue:
 )
 def test_a_word_means_these_many_assets(catalogue: Catalogue, word: str, count: int) -> None:
     targets = read_targets(catalogue, [word])
-    assert len([address for address in addresses_of(catalogue) if targets.has_named(address)]) == count
+    assert len([address for address in addresses_of_assets(catalogue) if targets.has_named(address)]) == count
     assert means_something(catalogue, word)
 
 
@@ -42,7 +42,7 @@ def test_a_word_means_these_many_assets(catalogue: Catalogue, word: str, count: 
 def test_exports_are_targets_too(word: str, count: int) -> None:
     catalogue = read_catalogue(("dagshelf", "exportshelf"))
     targets = read_targets(catalogue, [word])
-    assert len([address for address in addresses_of(catalogue) if targets.has_named(address)]) == count
+    assert len([address for address in addresses_of_assets(catalogue) if targets.has_named(address)]) == count
     with pytest.raises(RecipeError, match="exports: lines, oscar, tars"):
         read_targets(catalogue, ["oskar"])
 
@@ -50,7 +50,7 @@ def test_exports_are_targets_too(word: str, count: int) -> None:
 def test_without_a_word_all_are_asked_for_and_none_is_named(catalogue: Catalogue) -> None:
     everything = read_targets(catalogue, [], ["2024"])
     assert everything == Targets(None, ("2024",))
-    assert all(everything.asks_for(each) and not everything.has_named(each) for each in addresses_of(catalogue))
+    assert all(everything.asks_for(each) and not everything.has_named(each) for each in addresses_of_assets(catalogue))
     assert [everything.asks_for_snapshot(key) for key in ("2024", "2025")] == [True, False]
 
 

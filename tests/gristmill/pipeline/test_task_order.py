@@ -31,7 +31,7 @@ from gristmill.recipes.rules import Rule, score
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tagging.step import TaggingStep
 
 PAGES = read_shelf("sources", Source, ("gristmill", "testshelf"))["pages"]
@@ -46,7 +46,7 @@ from gristmill.recipes.models.model import FastTextTraining, Model
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.models.ledger import address_of
+from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tagging.step import TaggingStep
 SHORT = Rule("short", "length(text) < 3", "x")
 V1 = Revision(version="v1", columns=(field("text"),), exclude=(SHORT,))
@@ -98,7 +98,7 @@ def check_order(tasks: Sequence[Task]) -> None:
             made[RESOLUTION.at(dedupe=task.dedupe.name), ""] = number
             read += [(number, node) for node in task.fingerprints]
         elif isinstance(task, FolderTask):
-            made[address_of(task.recipe), ""] = number
+            made[model_address(task.recipe), ""] = number
             read += [(number, node) for node in inputs_of_folder(task.recipe)]
         elif not isinstance(task, TokenizerTask | IndexTask):
             made |= {(each, task.snapshot): number for each in task.makes}

@@ -12,7 +12,7 @@ from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import Targets, read_targets
-from gristmill.pipeline.volume import Volume, bounds_of, source_of, volume_of
+from gristmill.pipeline.volume import Volume, bounds_of_recipe, source_of_address, volume_check_of_address
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.drift.bounds import Bounds
 from gristmill.recipes.mix import Mix, Stream
@@ -143,7 +143,7 @@ def test_old_partitions_stay_finished_when_bounds_and_accept_are_declared(lake: 
     lake.declare(bounds=Bounds(rows=(0.99, 1.01), dropped={"*": 0.0}), accept="2022")
     maker = lake.make()
     assert (maker.made, errors(maker)) == (0, {})
-    assert {each.state for each in lake.planner().prospects()} == {"finished"}
+    assert {each.state for each in lake.planner().survey_all()} == {"finished"}
 
 
 @pytest.mark.parametrize(("most", "published"), [(0.5, 5), (0.49, None)])
@@ -163,7 +163,7 @@ def test_the_share_that_a_rule_drops_is_bound_from_the_first_snapshot_on(
 
 def test_a_vanished_snapshot_is_outside_of_no_bounds(lake: Lake) -> None:
     lake.declare(bounds=Bounds(rows=(0.9, 1.1)))
-    volume = volume_of(lake.catalogue, V0, ["2021", "2022", "2023"])
+    volume = volume_check_of_address(lake.catalogue, V0, ["2021", "2022", "2023"])
     verdict = volume(lake.mill.store, place(V0, "2023"), [])
     assert (verdict.passed, verdict.description) == (True, "no shards: its raw data have vanished")
 
@@ -206,7 +206,9 @@ def test_a_check_reads_no_shard_and_at_most_five_ledgers(lake: Lake) -> None:
     last = place(V0, "2030")
     _, shards = read_ledger(lake.mill.store, last)
     store = Reads(lake.mill.store, [])
-    verdict = volume_of(lake.catalogue, V0, [str(year) for year in range(1000, 9999)])(store, last, shards)
+    verdict = volume_check_of_address(lake.catalogue, V0, [str(year) for year in range(1000, 9999)])(
+        store, last, shards
+    )
     assert verdict.metadata["compared with"] == "2025, 2026, 2027, 2028, 2029"
     assert store.paths == [place(V0, str(year)).ledger for year in range(2029, 2024, -1)]
 
@@ -218,7 +220,7 @@ def scored(lake: Lake, *, describes: bool = False, **bounds: Any) -> Callable[[s
 
     def verdict(snapshot: str) -> Any:
         where = place(WORDS, snapshot)
-        volume: Volume = volume_of(lake.catalogue, WORDS, ["2021", "2022", "2023"], describes=describes)
+        volume: Volume = volume_check_of_address(lake.catalogue, WORDS, ["2021", "2022", "2023"], describes=describes)
         return volume(lake.mill.store, where, read_ledger(lake.mill.store, where)[1])
 
     return verdict
@@ -257,7 +259,7 @@ def test_an_index_keeps_its_edition_if_the_new_one_is_below_half(lake: Lake) -> 
     assert lake.made(SLICE, "2023") == 2
     assert "edition 2023 has 2 rows, less than half of 5.5, the median of 2021, 2022" in errors(maker)[INDEX, ""]
     assert lake.mill.store.read(f"{INDEX}/index.json") == kept
-    [planned] = [each for each in lake.planner().prospects() if each.asset == INDEX]
+    [planned] = [each for each in lake.planner().survey_all() if each.asset == INDEX]
     assert planned.state == "wrong"
     lake.declare(accept="2023")
     assert errors(lake.make()) == {}
@@ -269,7 +271,7 @@ def test_an_index_that_has_its_small_edition_already_stays_finished(lake: Lake) 
     lake.raw("2023", 4)
     lake.make()
     lake.declare(accept="")
-    assert (lake.make().made, {each.state for each in lake.planner().prospects()}) == (0, {"finished"})
+    assert (lake.make().made, {each.state for each in lake.planner().survey_all()}) == (0, {"finished"})
 
 
 def test_bounds_of_an_asset_are_those_of_the_recipe_that_makes_it(lake: Lake) -> None:
@@ -278,9 +280,9 @@ def test_bounds_of_an_asset_are_those_of_the_recipe_that_makes_it(lake: Lake) ->
     lake.catalogue = replace(
         lake.catalogue, mixes={"blend": replace(BLEND, streams=(replace(BLEND.streams[0], bounds=tokens),))}
     )
-    assert bounds_of(lake.catalogue, V0) == rows
-    assert bounds_of(lake.catalogue, V1) is None
-    assert bounds_of(lake.catalogue, WORDS) is None
-    assert bounds_of(lake.catalogue, SLICE) == tokens
-    assert bounds_of(lake.catalogue, "token_caches/blend/tiny-1/pages") == Bounds(tokens=(0.5, 2.0))
-    assert source_of(lake.catalogue, SLICE) == source_of(lake.catalogue, V1) == "pages"
+    assert bounds_of_recipe(lake.catalogue, V0) == rows
+    assert bounds_of_recipe(lake.catalogue, V1) is None
+    assert bounds_of_recipe(lake.catalogue, WORDS) is None
+    assert bounds_of_recipe(lake.catalogue, SLICE) == tokens
+    assert bounds_of_recipe(lake.catalogue, "token_caches/blend/tiny-1/pages") == Bounds(tokens=(0.5, 2.0))
+    assert source_of_address(lake.catalogue, SLICE) == source_of_address(lake.catalogue, V1) == "pages"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from draws import draws
 
-from gristmill.previews.retention import curve_of, thresholds_of
+from gristmill.previews.retention import retention_curve, rule_thresholds
 from gristmill.recipes.rules import Rule, score
 from gristmill.recipes.selection import Selection
 from gristmill.scores.sketch import Sketch
@@ -31,12 +31,12 @@ def test_thresholds_are_found_where_a_column_is_compared_with_a_number(
 ) -> None:
     columns = (score("a-1__words", "words"), score("a-1__more_words", "more_words"), score("a-1__x", "words_more"))
     selection = Selection(columns=(*columns, score("a-1__rows", "rows")), exclude=(Rule("rule", where, "a test"),))
-    assert [each[1:] for each in thresholds_of(selection) if each.column == "words"] == found
+    assert [each[1:] for each in rule_thresholds(selection) if each.column == "words"] == found
 
 
 def test_a_curve_falls_from_all_to_the_share_of_the_greatest_number() -> None:
     numbers = np.arange(1000.0) / 8
-    curve = curve_of(Sketch.from_numbers(numbers, floored=True), 10)
+    curve = retention_curve(Sketch.from_numbers(numbers, floored=True), 10)
     assert (curve[0], curve[-1][0]) == ((0.0, 1.0), 124.0)
     assert 10 <= len(curve) <= 13
     for threshold, share in curve:
@@ -45,15 +45,15 @@ def test_a_curve_falls_from_all_to_the_share_of_the_greatest_number() -> None:
 
 def test_the_shares_of_negative_numbers_are_those_at_or_above_each_threshold() -> None:
     likely = np.array([-0.5, -1.5, -2.0, -2.01])
-    curve = curve_of(Sketch.from_numbers(likely, floored=True))
+    curve = retention_curve(Sketch.from_numbers(likely, floored=True))
     assert curve == [(-2.03125, 1.0), (-2.0, 0.75), (-1.5, 0.5), (-0.5, 0.25)]
     for seed in range(draws(60)):
         dice = np.random.default_rng(seed)
         scale = 10.0 ** dice.integers(-14, 20)
         numbers = np.concatenate([dice.normal(0, scale, 200), dice.integers(-9, 9, 20)])
-        for threshold, share in curve_of(Sketch.from_numbers(numbers, floored=True), 12):
+        for threshold, share in retention_curve(Sketch.from_numbers(numbers, floored=True), 12):
             assert share == (numbers >= threshold).mean(), (seed, threshold)
 
 
 def test_no_numbers_have_no_curve() -> None:
-    assert curve_of(Sketch()) == []
+    assert retention_curve(Sketch()) == []

@@ -13,7 +13,7 @@ def test_the_ratio_is_that_of_the_cache_of_the_documents_as_they_are(whole: Mill
     tokens = read_ledger(whole.store, CACHE)[0].totals["tokens"]
     length = read_ledger(whole.store, STREAM)[0].totals["length"]
     assert ratio == TokenRatio(tokens, length, f"{CACHE.asset} (2024)")
-    assert ratio.tokens_of(Amount(8, length, 0)) == tokens
+    assert ratio.estimate_tokens(Amount(8, length, 0)) == tokens
     assert str(ratio).startswith("bytes x 0.")
 
 

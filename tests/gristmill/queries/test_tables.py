@@ -7,14 +7,14 @@ from tracelake import even, in_mix, make_trace_lake
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import SPLITS
 from gristmill.queries.session import run_query
-from gristmill.queries.tables import NamedTable, Tables, plain_table_name, tables_of
+from gristmill.queries.tables import NamedTable, Tables, plain_table_name, tables_of_lake
 from gristmill.reading.opened_lake import OpenedLake
 
 CACHE = ("even", "tiny-1", "pages")
 
 
 def test_the_tables_of_a_lake_are_its_versions_sets_mixes_and_caches(whole: Mill) -> None:
-    assert tables_of(whole.store) == [
+    assert tables_of_lake(whole.store) == [
         NamedTable("even_pages", "mixes/even/documents/pages"),
         NamedTable("pages_v0_characters_1", "sources/pages/v0/attributes/characters-1"),
         NamedTable("pages_v0_words_1", "sources/pages/v0/attributes/words-1"),
@@ -47,7 +47,7 @@ def test_names_that_are_alike_must_be_addresses(whole: Mill) -> None:
 @pytest.mark.slow
 def test_streams_of_mixes_and_token_caches_are_tables(tmp_path: Path) -> None:
     mill = make_trace_lake(tmp_path / "lake", even())
-    assert [table.name for table in tables_of(mill.store) if table.address.startswith(("mixes/", "token_"))] == [
+    assert [table.name for table in tables_of_lake(mill.store) if table.address.startswith(("mixes/", "token_"))] == [
         "even_pages",
         "even_tiny_1_pages",
     ]

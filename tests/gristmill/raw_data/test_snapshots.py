@@ -141,7 +141,7 @@ def test_what_may_not_be_read_is_a_finding_and_a_wrong_plan(mill: Mill, name: st
     planner = Planner(read_catalogue(SHELVES), SHELVES, mill.lake, Targets(("sources/pages",)))
     with forbidden(mill.root / RAW / name):
         findings = [str(finding) for finding in audit_raw(mill.lake, mill.source(), SNAPSHOT)]
-        prospects = {(each.asset, each.snapshot): each for each in planner.prospects()}
+        prospects = {(each.asset, each.snapshot): each for each in planner.survey_all()}
     assert all("Permission denied" in finding for finding in findings[:1])
     assert [finding.partition(RAW + "2024/")[2][: len(asked)] for finding in findings[:1]] == [asked]
     assert [": changed: it has 5 bytes" in finding for finding in findings[1:]] == ([True] if asked else [])
@@ -181,7 +181,7 @@ def test_a_disk_that_is_gone_is_told_as_such_and_holds_back_its_source_alone(
     taggers = {name: tagger for name, tagger in catalogue.taggers.items() if not tagger.only}
     alone = replace(catalogue, sources=sources, taggers=taggers, mixes={}, tokenizers={}, exports={}, dedupes={})
     planner = Planner(alone, SHELVES, mill.lake)
-    states = {(each.asset, each.snapshot): each for each in planner.prospects()}
+    states = {(each.asset, each.snapshot): each for each in planner.survey_all()}
     assert states["sources/pages/raw", ""].state == "wrong"
     assert states["sources/pages/raw", ""].why[0].startswith(f"{tmp_path}{words}")
     assert states[V0, SNAPSHOT].why == ("for sources/pages/raw",)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.readers.gettext_po import PoEntry, charset, entries, translated_text
+from gristmill.readers.gettext_po import PoEntry, declared_po_charset, entries, translated_text
 from gristmill.readers.text import Unfit
 
 HEADER = 'msgid ""\nmsgstr ""\n"Project-Id-Version: x\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
@@ -56,13 +56,13 @@ msgstr "auch sicher"
 
 def test_a_fuzzy_header_still_declares_its_charset() -> None:
     catalogue = "#, fuzzy\n" + HEADER.replace("UTF-8", "ISO-8859-2") + 'msgid "hedgehog"\nmsgstr "jež"\n'
-    assert charset(catalogue.encode("iso-8859-2")) == "ISO-8859-2"
+    assert declared_po_charset(catalogue.encode("iso-8859-2")) == "ISO-8859-2"
     assert translated_text(catalogue.encode("iso-8859-2")) == "jež"
 
 
 def test_an_unfilled_charset_is_utf_8() -> None:
-    assert charset(HEADER.replace("UTF-8", "CHARSET").encode()) == "utf-8"
-    assert charset(b'msgid "a"\nmsgstr "b"\n') == "utf-8"
+    assert declared_po_charset(HEADER.replace("UTF-8", "CHARSET").encode()) == "utf-8"
+    assert declared_po_charset(b'msgid "a"\nmsgstr "b"\n') == "utf-8"
 
 
 def test_strings_go_on_over_lines_and_know_escapes() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.readers.python_metadata import Distribution, distribution, normalised
+from gristmill.readers.python_metadata import Distribution, distribution, normalise_package_name
 from gristmill.readers.text import Unfit
 
 
@@ -40,4 +40,4 @@ def test_metadata_that_names_no_release_is_unfit(raw: bytes, reason: str) -> Non
 
 
 def test_names_are_compared_as_the_index_compares_them() -> None:
-    assert normalised("Foo.Bar__baz") == "foo-bar-baz"
+    assert normalise_package_name("Foo.Bar__baz") == "foo-bar-baz"

@@ -5,14 +5,14 @@ import pytest
 from cpu_time import cpu_seconds
 
 from gristmill.readers.text import Unfit
-from gristmill.readers.xml_events import XmlElement, parsed, subtrees
+from gristmill.readers.xml_events import XmlElement, parse_wanted_elements, parse_xml_document
 
 PAGES = "<wiki>\n" + "".join(f"<page><id>{n}</id><text>Mühle {n}/></text></page >\n" for n in range(3)) + "</wiki>"
 
 
 def reason(data: bytes, **options: int) -> tuple[str, str]:
     with pytest.raises(Unfit) as caught:
-        list(subtrees([data], {"page"}, where="w.xml", **options))
+        list(parse_wanted_elements([data], {"page"}, where="w.xml", **options))
     return caught.value.reason, caught.value.detail
 
 
@@ -21,7 +21,9 @@ def reason(data: bytes, **options: int) -> tuple[str, str]:
 def test_elements_come_with_their_bytes_in_every_encoding_and_piece(encoding: str, size: int) -> None:
     declared = {"latin-1": "iso-8859-1", "cp1252": "windows-1252"}.get(encoding, encoding[:6].rstrip("-"))
     data = f'<?xml version="1.0" encoding="{declared}"?>{PAGES}'.encode(encoding)
-    found = list(subtrees([data[n : n + size] for n in range(0, len(data), size)], {"page"}, where="w.xml"))
+    found = list(
+        parse_wanted_elements([data[n : n + size] for n in range(0, len(data), size)], {"page"}, where="w.xml")
+    )
     assert [page.text() for page in found] == [f"{n}Mühle {n}/>" for n in range(3)]
     plain = (
         encoding.removesuffix("-sig")
@@ -34,19 +36,19 @@ def test_elements_come_with_their_bytes_in_every_encoding_and_piece(encoding: st
 
 def test_elements_of_one_tag_end_where_the_tag_ends() -> None:
     data = b"<page><page/></page><page a='/'></page><page b='>'/><page><page/></page>"
-    found = list(subtrees([b"<w>", data, b"</w>"], {"page"}, where="w.xml"))
+    found = list(parse_wanted_elements([b"<w>", data, b"</w>"], {"page"}, where="w.xml"))
     assert [data[page.start - 3 : page.end - 3] for page in found] == [
         b"<page><page/></page>", b"<page a='/'></page>", b"<page b='>'/>", b"<page><page/></page>",
     ]  # fmt: skip
 
 
 def test_names_lose_their_prefix_and_paths_find_elements() -> None:
-    tree = parsed([b"<a xmlns:m='u'><m:b x:y='1'>t<c/>u</m:b><b><c>2</c></b></a>"], where="w.xml")
+    tree = parse_xml_document([b"<a xmlns:m='u'><m:b x:y='1'>t<c/>u</m:b><b><c>2</c></b></a>"], where="w.xml")
     first = tree.find("b")
     assert isinstance(first, XmlElement)
     assert (first.attributes, first.text(), [each.name for each in first.elements()]) == ({"x:y": "1"}, "tu", ["c"])
     assert tree.find("b", "d") is None
-    assert [each.text() for each in tree.below("c")] == ["", "2"]
+    assert [each.text() for each in tree.descendants("c")] == ["", "2"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_declarations_that_bombs_are_made_of_are_refused(subset: bytes) -> None:
 
 def test_a_dtd_that_is_only_named_is_not_read_and_its_characters_are_known() -> None:
     begin = b'<!DOCTYPE w PUBLIC "-//X" "x.dtd"><w>'
-    (page,) = subtrees(
+    (page,) = parse_wanted_elements(
         [begin, b"<page a='&amp;&#65;'>&alpha;&nbsp;&lt;", b"</page></w>"],
         {"page"},
         where="w",
@@ -104,7 +106,7 @@ def test_malformed_xml_is_named_with_its_place(data: bytes, detail: str) -> None
 
 def test_a_large_element_is_marked_and_the_next_one_is_read() -> None:
     data = b"<w><page><b>%b</b></page><page>ok</page></w>" % (b"word <i/>" * 20_000)
-    large, small = subtrees([data], {"page"}, where="w.xml", limit=10_000)
+    large, small = parse_wanted_elements([data], {"page"}, where="w.xml", limit=10_000)
     assert (large.too_large, large.content, data[large.start : large.end][-16:]) == (
         True,
         [],
@@ -112,7 +114,7 @@ def test_a_large_element_is_marked_and_the_next_one_is_read() -> None:
     )
     assert small.text() == "ok"
     with pytest.raises(Unfit, match="row too long"):
-        parsed([data], where="w.xml", limit=10_000)
+        parse_xml_document([data], where="w.xml", limit=10_000)
 
 
 def test_depth_is_limited() -> None:
@@ -129,7 +131,7 @@ def test_memory_is_that_of_one_element() -> None:
         yield b"</w>"
 
     tracemalloc.start()
-    assert sum(len(page.text()) for page in subtrees(dump(), {"page"}, where="w.xml")) == 6_000_000
+    assert sum(len(page.text()) for page in parse_wanted_elements(dump(), {"page"}, where="w.xml")) == 6_000_000
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000

@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.reading.columns import Kinds, columns_of, schema_of
+from gristmill.reading.columns import Kinds, choose_columns, schema_of_columns
 from gristmill.recipes.rules import field, score
 
 
@@ -10,7 +10,7 @@ def kinds(name: str) -> Kinds | None:
 
 
 def shown(*asked: object, sets: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    columns = columns_of(list(asked), sets, kinds)  # type: ignore[arg-type]
+    columns = choose_columns(list(asked), sets, kinds)  # type: ignore[arg-type]
     return [(column.name, str(column.type)) for column in columns]
 
 
@@ -18,7 +18,7 @@ SPANS = "list<item: struct<start: int64, end: int64, score: double>>"
 
 
 def test_without_a_choice_there_are_all_fields_the_labels_and_the_place() -> None:
-    columns = columns_of(None, ["known-1", "other-1"], kinds)
+    columns = choose_columns(None, ["known-1", "other-1"], kinds)
     assert [column.name for column in columns] == [
         "id", "source", "text", "added", "created", "metadata", "known-1__words", "known-1__lines", "other-1",
         "snapshot", "shard", "row",
@@ -34,7 +34,9 @@ def test_types_are_declared() -> None:
     ]  # fmt: skip
     declared = [field("metadata.n", kind) for kind in ("BIGINT",)]
     assert shown(*declared, score("other-1__x", "x")) == [("n", "int64"), ("x", "double")]
-    assert str(schema_of(columns_of([], ["other-1"], kinds)).field("other-1").type) == f"map<string, {SPANS}>"
+    assert (
+        str(schema_of_columns(choose_columns([], ["other-1"], kinds)).field("other-1").type) == f"map<string, {SPANS}>"
+    )
 
 
 def test_a_label_that_is_asked_for_by_itself_is_not_given_a_second_time_by_its_set() -> None:
@@ -58,5 +60,5 @@ def test_a_label_that_is_asked_for_by_itself_is_not_given_a_second_time_by_its_s
 )
 def test_columns_that_do_not_exist_are_refused(asked: list[str], words: str) -> None:
     with pytest.raises(RecipeError) as told:
-        columns_of(asked, (), kinds)
+        choose_columns(asked, (), kinds)
     assert words in str(told.value)

@@ -12,7 +12,7 @@ from gristmill.lake.ledger.adopted import ShardFile
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.reading.document_arrays import RowLines
-from gristmill.reading.feeds import AlignedFeed, ForwardFeed, PickedFeed, pair_of, some_lines, whole_lines
+from gristmill.reading.feeds import AlignedFeed, ForwardFeed, PickedFeed, pair_of_row, some_lines, whole_lines
 
 
 def pairs(*numbers: int) -> list[Pair]:
@@ -92,7 +92,7 @@ def test_the_rest_of_a_set_is_read_so_that_its_sha256_is_compared(read_mill: Mil
 
 
 def test_a_row_without_an_id_is_named() -> None:
-    assert pair_of({"id": "a"}, "x.gz", 0, "pages") == ("pages", "a")
+    assert pair_of_row({"id": "a"}, "x.gz", 0, "pages") == ("pages", "a")
     with pytest.raises(MalformedRow, match=r'x\.gz: row 4: no string "id"'):
-        pair_of({"id": 1.5, "source": "pages"}, "x.gz", 4)
-    assert pair_of({"id": 1}, "x.gz", 0, "pages") == ("pages", "1")
+        pair_of_row({"id": 1.5, "source": "pages"}, "x.gz", 4)
+    assert pair_of_row({"id": 1}, "x.gz", 0, "pages") == ("pages", "1")

@@ -14,7 +14,7 @@ from gristmill.queries.session import run_query
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.scores.described import describe_set
 from gristmill.scores.examples import write_examples
-from gristmill.scores.page import page_of
+from gristmill.scores.page import score_page
 
 SPACE = " \0é\0 "
 TEXT = SPACE.join(["word"] * 5)
@@ -58,6 +58,6 @@ def test_a_page_shows_it_and_has_none_itself(mill: Mill) -> None:
     described = describe_set(mill.store, WORDS, table(mill, WORDS), {"count": "score"})
     examples = write_examples(mill.store, described, table(mill, WORDS))
     assert TEXT in [example.excerpt for example in examples]
-    page = page_of(described, examples)
+    page = score_page(described, examples)
     assert "\0" not in page
     assert r"\x00é\x00" in page

@@ -156,10 +156,10 @@ def test_an_unknown_name_is_told_with_those_that_are_like_it(opened: OpenedLake,
 
 def test_a_partition_that_is_not_finished_or_at_work_is_an_error(read_mill: Mill, own: OpenedLake) -> None:
     where = read_mill.documents()
-    read_mill.store.put(where.claim, b'{"token":"run"}')
+    read_mill.store.put(where.claim_path, b'{"token":"run"}')
     with pytest.raises(StoreError, match="snapshot 2024: is being made, or the run that made it has died"):
         own.documents("pages/v0")
-    read_mill.store.delete([where.claim, where.ledger])
+    read_mill.store.delete([where.claim_path, where.ledger])
     with pytest.raises(DataError, match="snapshot 2024: is not finished; make it, or name"):
         own.documents("pages/v0")
     assert len(own.documents("pages/v0", snapshots=["2025"])) == 10

@@ -131,7 +131,7 @@ def test_a_mix_has_the_tokenizers_that_it_names_or_none_or_all() -> None:
     catalogue = replace(KIT, tokenizers={"tiny-1": tiny, "tiny-2": replace(tiny, name="tiny-2")})
     blend = KIT.mixes["blend"]
     named = [
-        [tokenizer.name for tokenizer in catalogue.tokenizers_of(replace(blend, tokenizers=tokenizers))]
+        [tokenizer.name for tokenizer in catalogue.tokenizers_of_mix(replace(blend, tokenizers=tokenizers))]
         for tokenizers in ((), ("tiny-2",), "all")
     ]
     assert named == [[], ["tiny-2"], ["tiny-1", "tiny-2"]]

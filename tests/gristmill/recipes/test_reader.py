@@ -13,7 +13,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import SpannedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
-from gristmill.recipes.reader import Reader, RowIds, reader_of
+from gristmill.recipes.reader import Reader, RowIds, reader_of_converter
 from gristmill.recipes.source import Source, Split
 from gristmill.stages.conversion.converter import convert_object
 
@@ -133,7 +133,7 @@ def test_a_class_that_changes_a_method_inherits_nothing_that_was_said_of_rows(
 
 
 def test_blocks_of_a_reader_without_any_are_its_rows(tmp_path: Path) -> None:
-    assert texts(reader_of(Louder(source="s")).blocks(talk_file(tmp_path, "a.jsonl", ROWS))) == ["ONE", "TWO"]
+    assert texts(reader_of_converter(Louder(source="s")).blocks(talk_file(tmp_path, "a.jsonl", ROWS))) == ["ONE", "TWO"]
 
 
 @pytest.mark.parametrize("convert", [Reader(), iter], ids=["a reader", "a function"])
@@ -145,4 +145,4 @@ def test_a_reader_that_cannot_read_parts_is_refused_with_split(convert: Reader) 
 def test_a_class_of_an_older_version_keeps_what_it_said_by_its_methods() -> None:
     source = Source(name="s", convert=Old(), shards=Split(1 << 20))
     assert (source.reader.cut_by("a.txt"), source.reader.cut_by("a.zip"), source.read_as) == ("lines", "", "elsewhere")
-    assert reader_of(source.convert).row_ids() is None
+    assert reader_of_converter(source.convert).row_ids() is None

@@ -6,23 +6,23 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.mix import Stream
-from gristmill.recipes.row_format import Chat, Prebuilt, Text, format_of, parameters_of
+from gristmill.recipes.row_format import Chat, Prebuilt, Text, format_from_mapping, format_parameters
 
 
 def test_the_references_spelling_and_levanters_mean_the_same() -> None:
     expected = Chat(messages_field="turns", pack=False, mask_user_turns=False)
     for key in ("messages_key", "messages_field"):
-        assert format_of({"type": "chat", key: "turns", "pack": False, "mask_user_turns": False}) == expected
-    assert format_of({}) == format_of({"type": "text", "text_key": "text"}) == Text()
-    assert format_of({"type": "prebuilt", "loss_weights_key": "w"}) == Prebuilt(loss_weights_key="w")
+        assert format_from_mapping({"type": "chat", key: "turns", "pack": False, "mask_user_turns": False}) == expected
+    assert format_from_mapping({}) == format_from_mapping({"type": "text", "text_key": "text"}) == Text()
+    assert format_from_mapping({"type": "prebuilt", "loss_weights_key": "w"}) == Prebuilt(loss_weights_key="w")
     given: Any = {"type": "chat", "messages_key": "turns"}
     assert Stream(source="s", version="v0", format=given).format == Chat(messages_field="turns")
 
 
 def test_levanter_gets_its_own_spelling() -> None:
     assert Chat(messages_field="turns", pack=4).as_levanter()["messages_field"] == "turns"
-    assert format_of(Chat(pack=4, slice_strategy="drop").as_levanter()) == Chat(pack=4, slice_strategy="drop")
-    assert format_of(Prebuilt(loss_weights_key="w").as_levanter()) == Prebuilt(loss_weights_key="w")
+    assert format_from_mapping(Chat(pack=4, slice_strategy="drop").as_levanter()) == Chat(pack=4, slice_strategy="drop")
+    assert format_from_mapping(Prebuilt(loss_weights_key="w").as_levanter()) == Prebuilt(loss_weights_key="w")
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_levanter_gets_its_own_spelling() -> None:
 )
 def test_what_is_no_format_is_refused_with_what_there_is(declared: dict[str, Any], said: str) -> None:
     with pytest.raises(RecipeError, match=said):
-        format_of(declared)
+        format_from_mapping(declared)
 
 
 def test_what_is_the_trainers_changes_no_cache() -> None:
-    assert parameters_of(Chat(pack=4, slice_strategy="drop")) == parameters_of(Chat())
-    assert parameters_of(Chat(mask_user_turns=False)) != parameters_of(Chat())
+    assert format_parameters(Chat(pack=4, slice_strategy="drop")) == format_parameters(Chat())
+    assert format_parameters(Chat(mask_user_turns=False)) != format_parameters(Chat())

@@ -6,7 +6,7 @@ import pytest
 from gristmill.errors import RecipeError
 from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.rules import Rule, field, score, spans
-from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.selection import Selection, read_selection
 
 EVERYTHING = Selection(
     columns=(field("metadata.stars", "BIGINT"), score("words-1__count", "words"), spans("tox-1__x", "tox")),
@@ -23,7 +23,7 @@ def test_a_selection_comes_back_from_its_recipe_with_all_that_changes_rows(selec
     recipe = Recipe("all/pages", 1, selection.parameters())
     read = msgspec.json.decode(msgspec.json.encode(recipe), type=Recipe)
     assert read.digest == recipe.digest
-    again = selection_of(read.parameters)
+    again = read_selection(read.parameters)
     assert again.parameters() == selection.parameters()
     assert (again.sets, again.columns, again.blocklists) == (selection.sets, selection.columns, selection.blocklists)
 

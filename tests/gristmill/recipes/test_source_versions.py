@@ -4,11 +4,11 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.source import Source
-from gristmill.recipes.source_versions import check_sources, check_there, versions_of
+from gristmill.recipes.source_versions import check_sources, check_there, versions_by_source
 
 
 def test_the_versions_come_in_the_declared_order() -> None:
-    assert list(versions_of(("wiki/v1", "news/v0")).items()) == [("wiki", "v1"), ("news", "v0")]
+    assert list(versions_by_source(("wiki/v1", "news/v0")).items()) == [("wiki", "v1"), ("news", "v0")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.lake.identity import digest_of
-from gristmill.recipes.tokenizer import Tokenizer, TokenizerOptions, options_of
+from gristmill.recipes.tokenizer import Tokenizer, TokenizerOptions, read_tokenizer_options
 
 TEMPLATE = "{{ messages }}"
 ALL: dict[str, Any] = {
@@ -36,7 +36,7 @@ def test_a_recipe_records_what_it_always_did_and_later_options_only_if_they_are_
 def test_options_come_back_from_a_recipe_and_from_what_workers_get(tokenizer: Tokenizer, template: str | None) -> None:
     options = tokenizer.options(template)
     recorded = msgspec.json.decode(msgspec.json.encode({**options.parameters(), "parts": 32, "tokenizer": "abc"}))
-    assert options_of(recorded, template) == options
+    assert read_tokenizer_options(recorded, template) == options
     assert msgspec.json.decode(msgspec.json.encode(options), type=TokenizerOptions) == options
 
 

@@ -8,9 +8,9 @@ from testkit import SHELVES, Mill
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.releases.card import DroppedRows, SetCard, card_of
+from gristmill.releases.card import DroppedRows, SetCard, data_card
 from gristmill.releases.card_text import card_text
-from gristmill.releases.croissant import croissant_of
+from gristmill.releases.croissant import croissant_metadata
 from gristmill.releases.pinning import trainer_reading
 
 EVEN = {"pages": 1.0}
@@ -39,7 +39,7 @@ def test_the_rows_that_edits_and_transforms_changed_are_counted_over_snapshots(w
         msgspec.structs.replace(each, totals=each.totals | counted) if each.asset.startswith("mixes/") else each
         for each in release.ledgers
     )
-    card = card_of(
+    card = data_card(
         msgspec.structs.replace(release, ledgers=ledgers),
         read_catalogue(SHELVES),
         EVEN,
@@ -57,8 +57,8 @@ def test_partitions_that_no_slice_reads_are_not_counted(whole: Mill) -> None:
     others = [msgspec.structs.replace(each, asset=each.asset.replace("/pages/", "/tales/")) for each in sources]
     wider = msgspec.structs.replace(release, ledgers=(*release.ledgers, *editions, *others))
     reading = trainer_reading(whole.store, release)
-    assert card_of(wider, read_catalogue(SHELVES), EVEN, reading) == card_of_whole(whole)
-    older = card_of(wider, read_catalogue(SHELVES), EVEN, reading, UNSET)
+    assert data_card(wider, read_catalogue(SHELVES), EVEN, reading) == card_of_whole(whole)
+    older = data_card(wider, read_catalogue(SHELVES), EVEN, reading, UNSET)
     assert [(step.asset, step.kept) for step in older.steps][:1] == [("sources/pages/v0/documents", 80)]
     assert {"form", "kept_changed"}.isdisjoint(str(msgspec.to_builtins(older)).split("'"))
 
@@ -70,7 +70,7 @@ def test_rows_that_tokenization_left_out_are_told(whole: Mill) -> None:
         for each in release.ledgers
     ]
     cut = msgspec.structs.replace(release, ledgers=tuple(ledgers))
-    *_, step = card_of(cut, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).steps
+    *_, step = data_card(cut, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).steps
     assert (step.asset, step.kept) == ("token_caches/even/tiny-1/pages", 8)
     assert step.dropped == (DroppedRows("no messages", 3),)
 
@@ -122,7 +122,7 @@ def test_the_card_says_what_made_a_set(
         for each in release.ledgers
     ]
     changed = msgspec.structs.replace(release, ledgers=tuple(ledgers))
-    [found] = card_of(changed, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).sets
+    [found] = data_card(changed, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release)).sets
     assert (found.asset, found.what, found.made_from) == (asset, what, made_from)
 
 
@@ -130,10 +130,10 @@ def test_licence_and_language_of_the_source_are_counted_and_shown(whole: Mill) -
     catalogue = read_catalogue(SHELVES)
     source = replace(catalogue.sources["pages"], licence="CC-BY-4.0", language="en")
     declared = replace(catalogue, sources={**catalogue.sources, "pages": source})
-    card = card_of(release_of_whole(whole), declared, EVEN, trainer_reading(whole.store, release_of_whole(whole)))
+    card = data_card(release_of_whole(whole), declared, EVEN, trainer_reading(whole.store, release_of_whole(whole)))
     assert (card.licences, card.languages) == ({"CC-BY-4.0": card.tokens}, {"en": card.tokens})
     assert f"| en | {card.tokens} | 100.0% |" in card_text(card)
-    found = croissant_of(card, {})
+    found = croissant_metadata(card, {})
     assert (found["license"], found["inLanguage"]) == (["CC-BY-4.0"], ["en"])
 
 

@@ -27,7 +27,7 @@ def test_rows_reasons_and_tokens_are_compared(whole: Mill) -> None:
         f"{STREAM} (2024): 8 -> 9 (+1) rows",
         f"{STREAM} (2024): dropped by by-four: 8 -> 7 (-1)",
     ]
-    cache = first.ledger(CACHE, "2024")
+    cache = first.pinned_ledger(CACHE, "2024")
     assert cache is not None
     tokens = cache.totals["tokens"]
     more = changed(first, CACHE, fingerprint="x", totals={**cache.totals, "tokens": tokens + 5})
@@ -43,7 +43,7 @@ def test_rows_reasons_and_tokens_are_compared(whole: Mill) -> None:
 
 def test_changed_recipes_slices_and_assets_are_told(whole: Mill) -> None:
     first = release_of_whole(whole)
-    cache = first.ledger(CACHE, "2024")
+    cache = first.pinned_ledger(CACHE, "2024")
     assert cache is not None
     recipe = cache.recipe | {"version": msgspec.Raw(b"7")}
     second = changed(first, CACHE, fingerprint="x", recipe=recipe)

@@ -9,9 +9,9 @@ from testkit import SHELVES, Mill
 from gristmill.errors import RecipeError
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.card import DataCard, data_card
 from gristmill.releases.card_text import card_text
-from gristmill.releases.croissant import croissant_of
+from gristmill.releases.croissant import croissant_metadata
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading
 
@@ -20,7 +20,7 @@ def packed_card(mill: Mill, release: PinnedRelease, mix: Mix) -> DataCard:
     known = read_catalogue(SHELVES)
     weights = train_weights(trainer_files(mill.store, release), release)
     shelf = replace(known, mixes={**known.mixes, "packed": mix})
-    return card_of(release, shelf, weights, trainer_reading(mill.store, release))
+    return data_card(release, shelf, weights, trainer_reading(mill.store, release))
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_a_card_has_what_the_mix_declares_and_what_training_reads_of_packed_sequ
     assert f"The mix declares: {declared}.\nTraining reads 80 tokens in 13 sequences.\n" in text
     assert "| texts | 50.0% | 38.5% | 40 | 0.5 |\n| talks | 50.0% | 61.5% | 40 | 0.8 |\n" in text
     assert "The shares of other tables are of all tokens of the token cache, before they are packed" in text
-    assert croissant_of(card, {})["description"].endswith(f" For training it declares: {declared}.")
+    assert croissant_metadata(card, {})["description"].endswith(f" For training it declares: {declared}.")
     for changed in ({"token_budget": 70}, {"sequence_length": 16}, {"proportions": {"texts": 0.25, "talks": 0.75}}):
         with pytest.raises(RecipeError, match="the index of its token cache was made from other weights, proportions"):
             packed_card(mill, release, replace(mix, **changed))

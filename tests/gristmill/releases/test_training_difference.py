@@ -10,7 +10,7 @@ from gristmill.errors import DataError
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.releases.card import card_of
+from gristmill.releases.card import data_card
 from gristmill.releases.card_files import card_files
 from gristmill.releases.difference import release_differences
 from gristmill.releases.pinned import PinnedRelease, read_pinned
@@ -25,7 +25,7 @@ def written(mill: Mill, name: str, mix: Mix) -> PinnedRelease:
     release = release_of_whole(mill, name)
     files = trainer_files(mill.store, release)
     catalogue = replace(shelf := read_catalogue(SHELVES), mixes={**shelf.mixes, "even": mix})
-    card = card_of(release, catalogue, train_weights(files, release), trainer_reading(mill.store, release))
+    card = data_card(release, catalogue, train_weights(files, release), trainer_reading(mill.store, release))
     write_release(mill.store, release, files | card_files(mill.store, release, card))
     return read_pinned(mill.store, name)
 

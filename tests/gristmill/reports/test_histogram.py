@@ -9,7 +9,7 @@ def counted(edges: list[int], *numbers: int) -> Histogram:
     tally = Tallies(edges)
     for number in numbers:
         tally.add(np.array([number]))
-    return tally.histogram()
+    return tally.build_histogram()
 
 
 def test_a_bin_begins_at_its_edge() -> None:
@@ -33,7 +33,7 @@ def test_empty_bins_at_the_end_are_left_out() -> None:
 def test_a_number_may_count_many_times() -> None:
     tally = Tallies([0, 5, 10])
     tally.add(np.array([7]), times=1_000_000_000)
-    assert tally.histogram().counts == (0, 1_000_000_000)
+    assert tally.build_histogram().counts == (0, 1_000_000_000)
 
 
 def test_the_drawing_has_a_bar_a_bin_as_tall_as_its_count() -> None:

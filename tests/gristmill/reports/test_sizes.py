@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.reports.sizes import quantity, size_in_words
+from gristmill.reports.sizes import number_and_noun, size_in_words
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ def test_a_size_is_told_in_the_largest_unit_of_which_there_is_one(size: int, wor
 
 
 def test_one_is_not_many() -> None:
-    assert [quantity(n, "row") for n in (0, 1, 2, 1_000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
+    assert [number_and_noun(n, "row") for n in (0, 1, 2, 1_000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]

@@ -76,7 +76,7 @@ def test_a_value_that_is_no_text_is_null_in_its_row_alone(odd: str, wanted: list
     ]
     block = "".join(lines).encode()
     columns = _RowColumns(wanted, "a.jsonl")
-    batch = columns.batch(block, {})
+    batch = columns.column_batch(block, {})
     assert batch["url"].to_pylist() == ["https://a", None, "https://b", None]
     assert batch["created"].to_pylist() == ["2024", "2025", None, "2026"]
     assert columns.unread_urls == (0 if odd in ("5", "1.5", "true") else 1)
@@ -85,7 +85,7 @@ def test_a_value_that_is_no_text_is_null_in_its_row_alone(odd: str, wanted: list
 def test_a_rule_that_reads_one_of_them_as_another_type_does_not_hide_the_other() -> None:
     row = {"id": "1", "source": "pages", "text": "a", "created": "2024", "metadata": {"url": ["https://a"]}}
     columns = _RowColumns([("metadata.url", "VARCHAR[]")], "a.jsonl")
-    assert columns.batch(msgspec.json.encode(row) + b"\n", {})["created"].to_pylist() == ["2024"]
+    assert columns.column_batch(msgspec.json.encode(row) + b"\n", {})["created"].to_pylist() == ["2024"]
     assert columns.unread_urls == 1
 
 

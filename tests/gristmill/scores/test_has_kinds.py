@@ -6,8 +6,8 @@ from wholelake import WORDS, table
 from gristmill.queries.session import run_query
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.scores.described import describe_set, described_before
-from gristmill.scores.page import page_of
-from gristmill.scores.quantiles import describe_sampled, quantiles_of
+from gristmill.scores.page import score_page
+from gristmill.scores.quantiles import describe_sampled, label_quantiles
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
@@ -38,7 +38,7 @@ def test_columns_that_some_made_with_the_shelf_and_others_without_are_not_added_
     describe_set(whole.store, WORDS, [a], KINDS)
     describe_set(whole.store, WORDS, [b], None)
     assert described_before(whole.store, WORDS, [a, b]) is None
-    assert quantiles_of(whole.store, WORDS, [a, b], [0.5]) is None
+    assert label_quantiles(whole.store, WORDS, [a, b], [0.5]) is None
     made = describe_set(whole.store, WORDS, [a, b], None)
     assert (made.read, {each.name: each.kind for each in made.labels}["count"]) == (1, "score")
     assert described_before(whole.store, WORDS, [a, b]) is not None
@@ -55,11 +55,11 @@ def test_a_query_without_the_shelf_reads_the_kinds_that_columns_have(whole: Mill
 def test_a_label_that_no_tagger_declares_is_undeclared(whole: Mill) -> None:
     """`first` has one span in each row, `count` a score: a set does not tell them apart. `silent` has no rows."""
     made = describe_set(whole.store, WORDS, table(whole, WORDS), {"first": "spans"})
-    page = page_of(made, [])
+    page = score_page(made, [])
     assert made.undeclared == {each.name for each in made.labels} - {"first"} >= {"count"}
     assert "<td>count</td><td>undeclared</td>" in page
     assert "<td>first</td><td>spans</td>" in page
     assert "no tagger on the shelves declares it" in page
     declared = describe_set(whole.store, WORDS, table(whole, WORDS), KINDS)
     assert (declared.read, declared.undeclared) == (2, frozenset())
-    assert "undeclared" not in page_of(declared, [])
+    assert "undeclared" not in score_page(declared, [])

@@ -5,7 +5,7 @@ from testkit import Mill
 
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
-from gristmill.scores.quantiles import SAMPLED, describe_sampled, quantiles_of, sampled_shards
+from gristmill.scores.quantiles import SAMPLED, describe_sampled, label_quantiles, sampled_shards
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +26,9 @@ def mill(tmp_path: Path) -> Mill:
 def test_quantiles_are_those_of_all_rows_and_need_columns(mill: Mill) -> None:
     where = mill.attributes("words-1")
     _, shards = read_ledger(mill.store, where)
-    assert quantiles_of(mill.store, where, shards, SHARES) is None
+    assert label_quantiles(mill.store, where, shards, SHARES) is None
     describe_sampled(mill.store, where, shards, KINDS)
-    found = quantiles_of(mill.store, where, shards, SHARES)
+    found = label_quantiles(mill.store, where, shards, SHARES)
     assert found is not None
     assert found["count"] == (1.0, 3.0, 5.0)
 

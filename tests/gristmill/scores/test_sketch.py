@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from draws import draws
 
-from gristmill.scores.sketch import Sketch, edge_of, floor_of
+from gristmill.scores.sketch import Sketch, bucket_inner_edge, bucket_lower_edge
 
 
 def near(edge: float, number: float) -> bool:
@@ -49,7 +49,7 @@ def test_whole_numbers_and_plain_shares_are_exact() -> None:
 
 def test_numbers_that_nobody_has_as_scores_are_clipped() -> None:
     sketch = Sketch.from_numbers(np.array([5e-324, -5e-324, 1e300, -1e300]))
-    assert [edge_of(key) for key in sketch.counts] == [-(2.0**60), 0.0, 2.0**60]
+    assert [bucket_inner_edge(key) for key in sketch.counts] == [-(2.0**60), 0.0, 2.0**60]
     assert sketch.total == 4
 
 
@@ -59,30 +59,33 @@ def test_a_floored_sketch_clips_nothing_and_counts_what_reaches_each_floor() -> 
     above = 0
     for key, count in reversed(sketch.counts.items()):
         above += count
-        assert above == (numbers >= floor_of(key)).sum()
-    assert {-3.0, -2.0, 0.0, 2.0, -1.7976931348623157e308} < {floor_of(key) for key in sketch.counts}
+        assert above == (numbers >= bucket_lower_edge(key)).sum()
+    assert {-3.0, -2.0, 0.0, 2.0, -1.7976931348623157e308} < {bucket_lower_edge(key) for key in sketch.counts}
 
 
 def test_bins_hold_every_number_once() -> None:
     sketch = Sketch.from_numbers(np.array([0.0, 1.0, 1.0, 4.0]))
-    assert sketch.binned(4, 0.0, 4.0) == ([0.0, 1.0, 2.0, 3.0, 4.0], [1, 2, 0, 1])
-    assert sketch.binned(2, 0.0, 4.0, doubling=True) == ([0.0, 1.0, 2.0, 4.0], [1, 2, 1])
-    assert Sketch.from_numbers(np.array([2.0, 2.0])).binned(4, 2.0, 2.0) == ([2.0, 2.0], [2])
-    assert Sketch.from_numbers(np.array([0.0, 2.0])).binned(4, 0.0, 2.0, doubling=True) == ([0.0, 2.0, 2.03125], [1, 1])
-    assert Sketch().binned(4, 0.0, 0.0) == ([0.0, 0.0], [0])
+    assert sketch.binned_counts(4, 0.0, 4.0) == ([0.0, 1.0, 2.0, 3.0, 4.0], [1, 2, 0, 1])
+    assert sketch.binned_counts(2, 0.0, 4.0, doubling=True) == ([0.0, 1.0, 2.0, 4.0], [1, 2, 1])
+    assert Sketch.from_numbers(np.array([2.0, 2.0])).binned_counts(4, 2.0, 2.0) == ([2.0, 2.0], [2])
+    assert Sketch.from_numbers(np.array([0.0, 2.0])).binned_counts(4, 0.0, 2.0, doubling=True) == (
+        [0.0, 2.0, 2.03125],
+        [1, 1],
+    )
+    assert Sketch().binned_counts(4, 0.0, 0.0) == ([0.0, 0.0], [0])
     assert Sketch().quantile(0.5) == 0
 
 
 def test_bins_are_not_narrower_than_buckets() -> None:
     years = np.arange(1990.0, 2025)
-    edges, counts = Sketch.from_numbers(years).binned(40, 1990.0, 2024.0)
+    edges, counts = Sketch.from_numbers(years).binned_counts(40, 1990.0, 2024.0)
     assert (edges, counts) == ([1984.0, 2000.0, 2016.0, 2032.0], [10, 16, 9])
     unlikely = -np.arange(1000.0, 1035)
-    edges, counts = Sketch.from_numbers(unlikely).binned(40, -1034.0, -1000.0)
+    edges, counts = Sketch.from_numbers(unlikely).binned_counts(40, -1034.0, -1000.0)
     assert (edges, counts) == ([-1040.0, -1024.0, -1008.0, -992.0], [11, 16, 8])  # -1024 and -1008 are edges
     stamps = np.array([1.3e18, 1.6e18, 2.2e18])
-    assert Sketch.from_numbers(stamps).binned(40, 1.3e18, 2.2e18) == ([1.3e18, 2.2e18], [3])
-    assert Sketch.from_numbers(np.array([1e-15, 3e-13])).binned(40, 1e-15, 3e-13) == ([1e-15, 3e-13], [2])
+    assert Sketch.from_numbers(stamps).binned_counts(40, 1.3e18, 2.2e18) == ([1.3e18, 2.2e18], [3])
+    assert Sketch.from_numbers(np.array([1e-15, 3e-13])).binned_counts(40, 1e-15, 3e-13) == ([1e-15, 3e-13], [2])
 
 
 def ranged(dice: random.Random) -> list[float]:
@@ -110,7 +113,7 @@ def test_the_count_of_a_bin_is_that_of_the_numbers_between_its_edges() -> None:
         numbers = np.array(ranged(dice))
         least, most = float(numbers.min()), float(numbers.max())
         bins, doubling = dice.choice([2, 7, 24, 40]), least >= 0 and most > 1e-12 and dice.random() < 0.5
-        edges, counts = Sketch.from_numbers(numbers).binned(bins, least, most, doubling=doubling)
+        edges, counts = Sketch.from_numbers(numbers).binned_counts(bins, least, most, doubling=doubling)
         assert edges[0] <= least <= most <= edges[-1], seed
         assert sum(counts) == len(numbers), seed
         assert len(edges) - 1 == len(counts) <= bins + doubling, seed

@@ -4,12 +4,14 @@ import msgspec
 import numpy as np
 from draws import draws
 
-from gristmill.scores.statistics import GREATEST, LabelStatistics, numbers_of, sum_statistics
+from gristmill.scores.statistics import GREATEST, LabelStatistics, number_statistics, sum_statistics
 
 
 def of(numbers: list[float], shard: str = "a", kind: str = "score") -> LabelStatistics:
     assert kind in {"score", "spans"}
-    return numbers_of("n", "spans" if kind == "spans" else "score", np.array(numbers), np.arange(len(numbers)), shard)
+    return number_statistics(
+        "n", "spans" if kind == "spans" else "score", np.array(numbers), np.arange(len(numbers)), shard
+    )
 
 
 def test_a_sum_beyond_all_numbers_can_be_stored_and_added() -> None:

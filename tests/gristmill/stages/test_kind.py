@@ -5,7 +5,7 @@ import pytest
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, KINDS, PARTITIONED
 from gristmill.shipped import SHIPPED
-from gristmill.stages.kind import ASSET_KINDS, KindBehaviour, behaviour_of
+from gristmill.stages.kind import ASSET_KINDS, KindBehaviour, behaviour_of_kind
 from gristmill.verification.audit import PROOFS
 
 KNOWN = {*PROOFS, DOCUMENTS, ATTRIBUTES}
@@ -13,7 +13,7 @@ KNOWN = {*PROOFS, DOCUMENTS, ATTRIBUTES}
 
 @pytest.mark.parametrize("kind", PARTITIONED, ids=lambda kind: kind.name)
 def test_a_kind_is_verified_and_searched_by_a_room_or_by_its_stage(kind: AssetKind) -> None:
-    answers = type(behaviour_of(kind))
+    answers = type(behaviour_of_kind(kind))
     assert (answers.findings is KindBehaviour.findings) == (kind in KNOWN)
     if kind not in KNOWN:
         assert (answers.held_documents is not KindBehaviour.held_documents) == bool(kind.area)

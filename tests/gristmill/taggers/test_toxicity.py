@@ -23,5 +23,7 @@ def test_insults_have_higher_scores_than_neutral_sentences(mill: Mill) -> None:
 
 def test_it_tags_the_sources_of_the_demo_alone() -> None:
     known = read_catalogue(("gristmill",))
-    tagged = [name for name, source in known.sources.items() if TOXICITY in known.taggers_of(source, source.current)]
+    tagged = [
+        name for name, source in known.sources.items() if TOXICITY in known.taggers_of_version(source, source.current)
+    ]
     assert tagged == ["packages", "stdlib"]

@@ -41,7 +41,7 @@ def texts_in(mill: Mill) -> dict[str, bytes]:
     for stream in STREAMS:
         tokens = open_split(mill.store, cache_asset("blend", "bytes-1", stream), "train")
         field = tokens.fields[0]
-        ids = tokens.elements(field, 0, tokens.count(field)).tolist()
+        ids = tokens.read_elements(field, 0, tokens.count(field)).tolist()
         found[f"tokens of {stream}"] = "".join(letters.get(each, "?") for each in ids).encode()
     return found
 

@@ -3,7 +3,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.differences import differences
+from gristmill.text.differences import find_text_differences
 
 TEXTS = st.text(st.sampled_from("ab\n"), max_size=12)
 
@@ -22,13 +22,13 @@ TEXTS = st.text(st.sampled_from("ab\n"), max_size=12)
 def test_what_differs_is_shown_with_what_is_around_it(
     before: str, after: str, found: list[tuple[int, str, str]]
 ) -> None:
-    assert list(differences(before, after)) == found
+    assert list(find_text_differences(before, after)) == found
 
 
 @settings(max_examples=draws(50))
 @given(TEXTS, TEXTS)
 def test_texts_differ_if_a_difference_is_shown_and_it_begins_where_they_do(before: str, after: str) -> None:
-    found = list(differences(before, after))
+    found = list(find_text_differences(before, after))
     assert bool(found) == (before != after)
     if found:
         same = next(
@@ -38,4 +38,4 @@ def test_texts_differ_if_a_difference_is_shown_and_it_begins_where_they_do(befor
 
 
 def test_long_texts_without_an_equal_line_have_one_difference() -> None:
-    assert len(list(differences("a\n" * 100_000, "b\n" * 100_000))) == 1
+    assert len(list(find_text_differences("a\n" * 100_000, "b\n" * 100_000))) == 1

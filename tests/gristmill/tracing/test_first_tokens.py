@@ -24,7 +24,7 @@ def test_all_tokens_of_the_train_split_are_given_in_order_with_their_documents(m
     spelled = Tokenizer.from_str(mill.store.read(tokenizer_path(TOKENIZER.name)).decode())
     traced = list(first_tokens(mill.store, "even", "tiny-1", "pages", 10_000))
     stream = open_split(mill.store, CACHE, "train")
-    assert [token for each in traced for token in each.ids] == stream.elements(
+    assert [token for each in traced for token in each.ids] == stream.read_elements(
         "input_ids", 0, stream.count("input_ids")
     ).tolist()
     numbers = [int(each.id.removeprefix("doc-")) for each in traced]

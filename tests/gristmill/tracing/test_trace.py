@@ -79,7 +79,7 @@ def test_the_tokens_of_a_document_spell_its_text_and_no_other(clean: Mill) -> No
     for number in in_mix():
         (tokens,) = where(clean, number).token_caches
         assert tokens.tokens is not None
-        ids = open_split(clean.store, CACHE, tokens.split).elements("input_ids", *tokens.tokens)
+        ids = open_split(clean.store, CACHE, tokens.split).read_elements("input_ids", *tokens.tokens)
         assert spelled.decode(ids.tolist()).strip() == text(number)
         seen[tokens.split] += len(ids)
     assert seen == {split: open_split(clean.store, CACHE, split).count("input_ids") for split in SPLITS}

@@ -2,7 +2,7 @@ import pytest
 from testkit import Mill
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.lake.rows.draw import fraction
+from gristmill.lake.rows.draw import draw_fraction
 from gristmill.trial import pieces
 from gristmill.trial.pieces import draw_documents
 
@@ -11,7 +11,7 @@ V0 = "sources/pages/v0/documents"
 
 def test_the_rows_of_smallest_hash_are_drawn_in_the_order_of_the_lake(whole: Mill) -> None:
     sample = draw_documents(whole.store, V0, None, 5)
-    hashes = sorted((fraction(("pages", f"doc-{n:05d}")), n) for n in range(40))
+    hashes = sorted((draw_fraction(("pages", f"doc-{n:05d}")), n) for n in range(40))
     assert [int(drawn.document.id[4:]) for drawn in sample.rows] == sorted(n for _, n in hashes[:5])
     assert [(drawn.shard, drawn.row) for drawn in sample.rows] == [
         ("a" if n < 20 else "b", n % 20) for n in sorted(n for _, n in hashes[:5])

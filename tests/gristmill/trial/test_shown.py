@@ -1,7 +1,7 @@
 from gristmill.lake.rows.document import Document, Span
 from gristmill.recipes.tagger import Label, Score, Tagger
 from gristmill.trial.pieces import Drawn, DrawnSample
-from gristmill.trial.shown import lines_of
+from gristmill.trial.shown import trial_lines
 from gristmill.trial.trial import run_trial
 
 DIGITS = "0123456789" * 9
@@ -10,7 +10,7 @@ DIGITS = "0123456789" * 9
 def shown(tagger: Tagger, *texts: str) -> list[str]:
     rows = [Drawn("a", n, Document(id=f"d{n}", text=text, source="tales")) for n, text in enumerate(texts)]
     sample = DrawnSample("sources/tales/v0/documents", "2024", rows, 1, 7, 40)
-    return list(lines_of(tagger, sample, run_trial(tagger, rows), 1))
+    return list(trial_lines(tagger, sample, run_trial(tagger, rows), 1))
 
 
 def test_scores_have_their_quantiles_a_histogram_and_their_extremes() -> None:

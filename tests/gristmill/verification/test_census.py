@@ -36,10 +36,10 @@ def test_a_ledger_is_due_as_long_as_one_of_its_objects_exists(whole: Mill) -> No
 
 def test_objects_without_a_ledger_are_a_note_where_a_run_has_a_claim_and_nowhere_else(whole: Mill) -> None:
     whole.store.delete([WORDS.ledger])
-    whole.store.put(f"{WORDS.receipts}a.json", b"{}")
+    whole.store.put(f"{WORDS.receipts_folder}a.json", b"{}")
     assert due(whole)[1] == []
     assert WORDS.ledger in due(whole)[0]
-    whole.store.put(WORDS.claim, b'{"token":"x"}')
+    whole.store.put(WORDS.claim_path, b'{"token":"x"}')
     ledgers, notes = due(whole)
     assert WORDS.ledger not in ledgers
     assert notes == [

@@ -6,7 +6,7 @@ from testkit import Mill, lines, packed, put_list
 from wholelake import DOCUMENTS, REVISED, reseal_shard, rewrite
 
 from gristmill.lake.address import Place
-from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, dump_hashes, hashes_of
+from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, dump_hashes, sorted_pair_hashes
 from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter
 from gristmill.recipes.mix import Stream
 
@@ -16,7 +16,7 @@ def duplicate(mill: Mill) -> None:
 
 
 def bend_index(mill: Mill) -> None:
-    index = dump_hashes(hashes_of([("pages", f"other-{n}") for n in range(20)]))
+    index = dump_hashes(sorted_pair_hashes([("pages", f"other-{n}") for n in range(20)]))
     mill.store.put(DOCUMENTS.index("a"), index)
 
 
@@ -48,7 +48,7 @@ def raw_spans(rows: int, *spans: RawSpan) -> bytes:
     writer.begin_object()
     for number in range(rows):
         writer.add(spans[number] if number < len(spans) else None)
-    return writer.pack()
+    return writer.packed_spans()
 
 
 LIES: dict[str, Lie] = {
@@ -100,14 +100,14 @@ LIES: dict[str, Lie] = {
     "one id in two shards": (duplicate, B, 20, f"is in {A} row 7 as well"),
     "another digest of ids": (lambda m: reseal_shard(m, DOCUMENTS, "a", ids="0"), A, None, "its ids' digest is"),
     "a quarantine that is gone": (
-        lambda m: m.store.delete([DOCUMENTS.quarantine("a")]),
-        DOCUMENTS.quarantine("a"),
+        lambda m: m.store.delete([DOCUMENTS.quarantine_path("a")]),
+        DOCUMENTS.quarantine_path("a"),
         None,
         "no such object",
     ),
     "a quarantine that is not counted": (
         lambda m: reseal_shard(m, DOCUMENTS, "a", dropped={"quarantine: other": 1}),
-        DOCUMENTS.quarantine("a"),
+        DOCUMENTS.quarantine_path("a"),
         None,
         "refused rows by reason are",
     ),

@@ -20,7 +20,7 @@ from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexLedger, compose_index, content_digest, read_index_ledger
 from gristmill.lake.rows.shard_file import gzip_bytes
 from gristmill.recipes.export_formats.codec import Cut
-from gristmill.stages.export.part import ExportedPart, PartFile, content_of
+from gristmill.stages.export.part import ExportedPart, PartFile, unpacked_content_digest
 from gristmill.verification.audit import audit_ledger
 
 LEDGER = f"{INDEX}/ledger.json"
@@ -64,7 +64,7 @@ def lie(mill: Mill, old: bytes, new: bytes, **facts: object) -> str:
         "a",
         extra=told.as_extra(),
         sha256=told.sha256,
-        content=content_of(files),
+        content=unpacked_content_digest(files),
         bytes=sum(size for _, size in objects.values()),
         length=sum(each.facts.length for each in files.values()),
     )

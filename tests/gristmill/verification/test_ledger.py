@@ -162,12 +162,12 @@ def test_old_parts_of_a_cache_are_left_to_gc_with_a_note(whole: Mill) -> None:
 
 def test_objects_of_a_run_at_work_are_notes_and_others_are_strays_all_the_same(whole: Mill) -> None:
     c, d, x = (DOCUMENTS.shard(name) for name in "cdx")
-    whole.store.put(DOCUMENTS.claim, b'{"token":"x"}')
+    whole.store.put(DOCUMENTS.claim_path, b'{"token":"x"}')
     whole.store.put(
-        DOCUMENTS.receipt("c"), as_json(Receipt(msgspec.structs.replace(table(whole, DOCUMENTS)[0], name="c")))
+        DOCUMENTS.receipt_path("c"), as_json(Receipt(msgspec.structs.replace(table(whole, DOCUMENTS)[0], name="c")))
     )
-    whole.store.put(f"{DOCUMENTS.receipts}.plan-x.gz", gzip_bytes(b'{"inputs":null,"name":"d"}'))
-    whole.store.put(f"{DOCUMENTS.receipts}junk", b"x")
+    whole.store.put(f"{DOCUMENTS.receipts_folder}.plan-x.gz", gzip_bytes(b'{"inputs":null,"name":"d"}'))
+    whole.store.put(f"{DOCUMENTS.receipts_folder}junk", b"x")
     for path in (c, d, x):
         whole.store.put(path, gzip_bytes(b""))
     found, notes = audit(whole)
@@ -182,13 +182,13 @@ def test_clusters_that_read_documents_and_scores_are_compared_by_whole_tables(tm
         near.scores(0, {"a": [0.5, 0.75], "b": [0.25]})
         near.resolve()
         _, clusters = near.clusters(1)
-        assert list(LedgerProof(near.store, clusters).upstream()) == []
+        assert list(LedgerProof(near.store, clusters).upstream_findings()) == []
         ledger, (row,) = read_ledger(near.store, clusters)
         lies = tuple(msgspec.structs.replace(each, content="0" * 64) for each in row.inputs)
         row = msgspec.structs.replace(row, inputs=lies)
         near.store.put(clusters.table, pack_table([row]))
         near.store.put(clusters.ledger, as_json(compose_ledger(clusters, ledger.recipe, ledger.inputs, [row])))
-        found = [finding.what for finding in LedgerProof(near.store, clusters).upstream()]
+        found = [finding.what for finding in LedgerProof(near.store, clusters).upstream_findings()]
         assert len(found) == len(lies)
         assert all("shard all was made from 1 of " in what for what in found if "r00001" not in what)
 

@@ -106,7 +106,7 @@ def test_a_shard_that_changed_since_is_not_compared(talks: Mill) -> None:
 
 def test_a_part_with_another_chat_template_or_vocabulary_is_found(talks: Mill) -> None:
     part = next(iter(talks.table(HERE).values()))
-    path = f"{PartRecord.of_row(part, HERE.table).folders['train']}{LEDGER_NAME}"
+    path = f"{PartRecord.decode_from_row(part, HERE.table).folders['train']}{LEDGER_NAME}"
     data = talks.store.read(path)
 
     def change(**metadata: object) -> list[str]:

@@ -7,7 +7,7 @@ from testkit import Mill
 from wholelake import DOCUMENTS, WORDS, flip, reseal_shard, table
 
 from gristmill.lake.address import Place
-from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes, read_blocks, rows_of
+from gristmill.lake.rows.shard_file import ShardWriter, gzip_bytes, read_blocks, split_rows
 from gristmill.verification.audit import audit_ledger
 
 
@@ -109,7 +109,7 @@ def test_a_flip_names_the_first_row_of_its_gzip_member(many: Mill) -> None:
 @pytest.mark.parametrize(("cut", "partition"), [(4, DOCUMENTS), (9, DOCUMENTS), (0, WORDS), (7, WORDS)])
 def test_a_row_that_is_gone_from_a_shard_of_many_members_is_named(many: Mill, cut: int, partition: Place) -> None:
     path = partition.shard("b")
-    rows = [row for block in read_blocks(many.store, path) for row in rows_of(block)]
+    rows = [row for block in read_blocks(many.store, path) for row in split_rows(block)]
     writer = ShardWriter(many.store, path)
     writer.write(b"".join(row + b"\n" for n, row in enumerate(rows) if n != cut))
     writer.close()

@@ -10,7 +10,7 @@ from wholelake import CACHE, TOKENIZER, even
 from gristmill.errors import RecipeError
 from gristmill.lake.ledger.files import compose_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe
-from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, parameters_of
+from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_parameters
 from gristmill.stages.token_cache.levanter_config import data_yaml
 from gristmill.verification.trainer_config import first_wrong_value, recorded_format
 
@@ -19,7 +19,7 @@ CHAT = Chat(chat_template="{{ messages }}", pack=4, slice_strategy="right")
 
 
 def head(form: Format, eos: str | None = "<|endoftext|>") -> Ledger:
-    return compose_ledger(CACHE, Recipe("tokenize", 1, {"format": parameters_of(form), "eos": eos}), (), [])
+    return compose_ledger(CACHE, Recipe("tokenize", 1, {"format": format_parameters(form), "eos": eos}), (), [])
 
 
 def written(form: Format) -> bytes:

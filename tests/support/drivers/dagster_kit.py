@@ -17,7 +17,7 @@ from gristmill.environment import Environment
 from gristmill.lake.address import blocklist_path, place, raw_folder
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.ledger.model import Ledger
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.open import open_store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 
@@ -188,7 +188,7 @@ class Works:
     def ids(self, address: str, shard: str = "a", snapshot: str = "2024") -> list[str]:
         """The ids of a shard."""
         path = place(address, snapshot).shard(shard)
-        return [json.loads(line)["id"] for block in read_blocks(self.store, path) for line in rows_of(block)]
+        return [json.loads(line)["id"] for block in read_blocks(self.store, path) for line in split_rows(block)]
 
     def materialized(self, address: str) -> set[str]:
         """The snapshots of an asset that Dagster holds for materialized."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gristmill.formats.levanter.array_reader import ArrayReader
 from gristmill.formats.levanter.array_writer import ArrayWriter, ObjectSink, Values
-from gristmill.formats.levanter.cache import ranges_of
+from gristmill.formats.levanter.cache import range_reader_of_store
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 
@@ -27,4 +27,4 @@ def write(folder: Path, values: Values, dtype: DType = "int32", *, step: int = 2
 
 def reader(folder: Path) -> ArrayReader:
     """Reads it."""
-    return ArrayReader(ranges_of(FolderStore(str(folder))), "a")
+    return ArrayReader(range_reader_of_store(FolderStore(str(folder))), "a")

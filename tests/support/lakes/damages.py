@@ -11,7 +11,7 @@ from powers import held_to_modes
 from testkit import Mill
 
 from gristmill.__main__ import main
-from gristmill.lake.asset_kinds import ledger_of_object, owner_of
+from gristmill.lake.asset_kinds import ledger_of_object, owner_of_object
 
 
 def _replaced(file: Path) -> None:
@@ -64,7 +64,7 @@ def objects_by_kind(mill: Mill) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for path in sorted(entry.path for entry in mill.store.list("") if entry.size):
-        owner = owner_of(path)
+        owner = owner_of_object(path)
         if owner is not None and owner[0].ledger and not path.endswith(".run.json"):
             found.setdefault(owner[0].name, []).append(path)
     return found

@@ -12,7 +12,7 @@ from gristmill.execution.runner import Inline
 from gristmill.execution.work import Engine
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.pipeline.make import Maker
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.targets import read_targets
@@ -61,6 +61,6 @@ def labels(mill: Mill, name: str, snapshot: str) -> Mapping[str, Any]:
     rows: dict[str, Any] = {}
     for shard in read_ledger(mill.store, where)[1]:
         for block in read_blocks(mill.store, where.shard(shard.name), shard.sha256):
-            for row in map(orjson.loads, rows_of(block)):
+            for row in map(orjson.loads, split_rows(block)):
                 rows[row["id"]] = {key.removeprefix(f"{name}__"): spans for key, spans in row["attributes"].items()}
     return rows

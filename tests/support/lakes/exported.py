@@ -62,7 +62,7 @@ def why(mill: Mill, mix: Mix | None = None, declared: Oscar | None = None, *more
 
 def records(mill: Mill) -> dict[str, ExportedPart]:
     """The record of each part, by the name of the mix's shard."""
-    return {row.name: ExportedPart.of_row(row, HERE.table) for row in read_ledger(mill.store, HERE)[1]}
+    return {row.name: ExportedPart.decode_from_row(row, HERE.table) for row in read_ledger(mill.store, HERE)[1]}
 
 
 def release_of(mill: Mill) -> Release:

@@ -9,7 +9,7 @@ from resealed import Seals
 from testkit import Mill
 
 from gristmill.__main__ import main
-from gristmill.derivation.tasks import derive_task, not_as_declared, tasks_of
+from gristmill.derivation.tasks import derivation_tasks, derive_task, not_as_declared
 from gristmill.execution.finding import Finding
 from gristmill.execution.work import Say
 from gristmill.lake.asset_kinds import ledger_of_object
@@ -76,7 +76,7 @@ class Judge:
         yield from audit_ledger(mill.store, ledger, say, first_only=True, shelves=self._shelves)
         samples = dict.fromkeys(("reconvert", "retag", "remix"), whole)
         found: list[Finding] = []
-        for task in tasks_of(mill.lake, self._shelves, [ledger], samples, say, found):
+        for task in derivation_tasks(mill.lake, self._shelves, [ledger], samples, say, found):
             result = derive_task(mill.lake, self._shelves, task, first_only=True)
             found += result.findings
             for note in result.notes:

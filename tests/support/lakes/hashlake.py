@@ -95,11 +95,11 @@ class HashLake:
     def resolve(self, *new: tuple[str, str, bool]) -> None:
         """One more round: runs, verdicts and marks of new snapshots."""
         self.order = self.order.with_round(new)
-        self.again(self.order.rounds)
+        self.again(self.order.round_count)
 
     def again(self, number: int) -> None:
         """Makes what a round needs."""
-        entries = [self.order.entries[rank] for rank in self.order.of_round(number)]
+        entries = [self.order.entries[rank] for rank in self.order.ranks_of_round(number)]
         for entry in entries:
             self.runs(entry.source, entry.snapshot)
         self.mill.make(self.verdicts(number))
@@ -122,7 +122,7 @@ class HashLake:
         """The matrix of a round."""
         found: Counter[tuple[int, int]] = Counter()
         for row in self.mill.table(self.verdicts(number).made_place).values():
-            for rank, first, count in BinaryPartRecord.of_row(row, "").facts["matrix"]:
+            for rank, first, count in BinaryPartRecord.decode_from_row(row, "").facts["matrix"]:
                 found[rank, first] += count
         return dict(found)
 
@@ -130,13 +130,13 @@ class HashLake:
         """The histogram of a round."""
         found: Counter[int] = Counter()
         for row in self.mill.table(self.verdicts(number).made_place).values():
-            found.update(dict(enumerate(BinaryPartRecord.of_row(row, "").facts["histogram"])))
+            found.update(dict(enumerate(BinaryPartRecord.decode_from_row(row, "").facts["histogram"])))
         return {power: count for power, count in found.items() if count}
 
     def largest(self, number: int) -> dict[str, list[list[Any]]]:
         """The hashes of each bucket that occur most often."""
         table = self.mill.table(self.verdicts(number).made_place)
-        return {name: BinaryPartRecord.of_row(row, "").facts["largest"] for name, row in table.items()}
+        return {name: BinaryPartRecord.decode_from_row(row, "").facts["largest"] for name, row in table.items()}
 
     def verdict_pairs(self, number: int, rank: int) -> dict[int, tuple[int, int]]:
         """The verdicts of a new snapshot: position to the rank and the position that is kept."""
@@ -220,13 +220,13 @@ class SlowDedupe:
 
     def matrix(self, number: int) -> dict[tuple[int, int], int]:
         found: Counter[tuple[int, int]] = Counter()
-        for rank in self.order.of_round(number):
+        for rank in self.order.ranks_of_round(number):
             for each, _ in self.hashes(rank):
                 found[rank, min(o for o in range(rank + 1) if each in self.firsts(o))] += 1
         return dict(found)
 
     def histogram(self, number: int) -> dict[int, int]:
-        new = self.order.of_round(number)
+        new = self.order.ranks_of_round(number)
         times = Counter(each for rank in new for each, _ in self.hashes(rank))
         for rank in range(min(new)):
             times.update(each for each in self.firsts(rank) if each in times)
@@ -234,7 +234,7 @@ class SlowDedupe:
 
     def largest(self, number: int) -> dict[str, list[list[Any]]]:
         """By bucket: hash, times with one for each earlier snapshot, new times, first new rank and position."""
-        new = self.order.of_round(number)
+        new = self.order.ranks_of_round(number)
         found: dict[str, list[list[Any]]] = {f"{bucket:05d}": [] for bucket in range(self.buckets)}
         firsts = {rank: self.firsts(rank) for rank in range(max(new) + 1)}
         for each in {each for rank in new for each in firsts[rank]}:

@@ -5,7 +5,7 @@ from typing import Any
 
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction, key_fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction, key_fraction
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import field
 from gristmill.stages.mixing.step import stream_step
@@ -26,7 +26,7 @@ def rows(start: int, count: int) -> list[dict[str, Any]]:
 def is_held(row: dict[str, Any]) -> bool:
     host = row["metadata"].get("host")
     pair = (row["source"], row["id"])
-    return (key_fraction(host, VALIDATION_SEED) if host else fraction(pair, VALIDATION_SEED)) < SHARE
+    return (key_fraction(host, VALIDATION_SEED) if host else draw_fraction(pair, VALIDATION_SEED)) < SHARE
 
 
 def mix_of(**options: Any) -> Mix:

@@ -279,8 +279,8 @@ def _told(lake: StepLake, step: Step, read: Read, damage: Damage, error: Gristmi
     if CRASH in said:
         return f"crash: {said}"
     # A check that compares two inputs cannot know which of them is wrong.
-    compared = [where.stem for where in lake.inputs(step)]
-    parts = [*step.makes, *step.reads, *compared, *([read.where.stem] if read.where else [])]
+    compared = [where.ledger_stem for where in lake.inputs(step)]
+    parts = [*step.makes, *step.reads, *compared, *([read.where.ledger_stem] if read.where else [])]
     if not (read.path.rpartition("/theirs/")[2] in said or any(part in said for part in parts)):
         return f"names no object: {said}"
     if damage.names_row and read.is_rows and not re.search(ROW, said):
@@ -298,5 +298,5 @@ def _left(lake: StepLake, step: Step, read: Read, error: GristmillError) -> str:
     for where in lake.made(step):
         for receipt in read_receipts(lake.mill.store, where):
             if any((each.asset, each.shard) == (read.where.asset, read.row.name) for each in receipt.row.inputs):
-                return f"{where.receipt(receipt.row.name)}: a receipt was left"
+                return f"{where.receipt_path(receipt.row.name)}: a receipt was left"
     return ""

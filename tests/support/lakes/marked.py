@@ -53,7 +53,7 @@ def edited(
     rows = RowFilter(Lake(str(Path("/nowhere"))).store(), where, chosen, [], transforms)
     feeds = {"pii-1": Feed(attributes)} if chosen.sets else {}
     block = b"".join(line + b"\n" for line in lines)
-    return rows.decide(block, feeds, PATH, first, {} if counts is None else counts, "a")
+    return rows.decide_block_rows(block, feeds, PATH, first, {} if counts is None else counts, "a")
 
 
 def texts(block: FilteredBlock) -> list[str]:

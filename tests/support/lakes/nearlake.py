@@ -34,7 +34,7 @@ from gristmill.stages.near_duplicates.inputs import WHOLE
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
-from gristmill.text.units.minhash import band_hashes, signatures
+from gristmill.text.units.minhash import band_hashes, minhash_signatures
 
 SHELVES = ("gristmill",)
 RECIPE = Recipe("by hand", 1, {})
@@ -76,13 +76,15 @@ class Near:
     def add(self, *snapshots: tuple[str, str, Texts]) -> None:
         """Adds a round: source, snapshot and texts of each new snapshot."""
         self.order = self.order.with_round([(source, snapshot, False) for source, snapshot, _ in snapshots])
-        for rank, (source, snapshot, texts) in zip(self.order.of_round(self.order.rounds), snapshots, strict=True):
+        for rank, (source, snapshot, texts) in zip(
+            self.order.ranks_of_round(self.order.round_count), snapshots, strict=True
+        ):
             self.texts.append(texts)
             self.hashes.append(defaultdict(list))
             self._documents(source, snapshot, texts)
             self._fingerprints(rank, source, snapshot, texts)
             self._runs(rank, source, snapshot)
-        self._verdicts(self.order.rounds)
+        self._verdicts(self.order.round_count)
 
     def add_by_steps(self, *snapshots: tuple[str, str, Texts]) -> None:
         """Adds a round as `add` does, but makes everything by the steps themselves."""
@@ -94,11 +96,11 @@ class Near:
             self._documents(source, snapshot, texts)
             self.make(FingerprintStep(self.dedupe, source, snapshot, SHELVES))
             self.make(RunsStep(self.dedupe, source, snapshot, SHELVES))
-        self.make(VerdictsStep(self.dedupe, self.order, self.order.rounds, SHELVES))
+        self.make(VerdictsStep(self.dedupe, self.order, self.order.round_count, SHELVES))
 
     def resolve(self, number: int = 0) -> Ledger:
         """Makes the clusters of a round, by default the last."""
-        step = ClustersStep(self.dedupe, self.order, number or self.order.rounds, SHELVES)
+        step = ClustersStep(self.dedupe, self.order, number or self.order.round_count, SHELVES)
         return self.make(step)[step.asset]
 
     def mark(self, rank: int) -> dict[str, list[dict[str, Any]]]:
@@ -164,7 +166,7 @@ class Near:
         rows = []
         for number, name in enumerate(sorted(texts)):
             pairs = ids_of(source, snapshot, name, texts[name])
-            places, values = signatures(texts[name], unit.ngram, unit.bands * unit.rows, unit.seed)
+            places, values = minhash_signatures(texts[name], unit.ngram, unit.bands * unit.rows, unit.seed)
             counts = np.zeros(len(texts[name]), np.uint32)
             counts[places] = 1
             ends = np.array([len(texts[name][each]) for each in places.tolist()], np.uint32)
@@ -213,7 +215,7 @@ class Near:
     def _verdicts(self, number: int) -> None:
         here = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(number))
         files: list[dict[str, bytes]] = [{} for _ in range(self.dedupe.buckets)]
-        for rank in self.order.of_round(number):
+        for rank in self.order.ranks_of_round(number):
             for bucket, found in enumerate(self._buckets(self.hashes[rank])):
                 hits = []
                 for hash_, positions in found:

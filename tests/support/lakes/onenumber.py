@@ -18,7 +18,7 @@ def numbered_alike(mill: Mill, number: str) -> None:
     """Gives all clusters of a round one number, as older versions did if their first documents have one id."""
     there = place("dedupe/near-1/clusters", number)
     head, (row,) = read_ledger(mill.store, there)
-    record = BinaryPartRecord.of_row(row, there.table)
+    record = BinaryPartRecord.decode_from_row(row, there.table)
     objects = dict(record.objects)
     for name in record.contents:
         path = record.folder + name

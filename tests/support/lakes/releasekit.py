@@ -5,7 +5,7 @@ from testkit import SHELVES, Mill
 from wholelake import even, make_cache
 
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.releases.card import DataCard, card_of
+from gristmill.releases.card import DataCard, data_card
 from gristmill.releases.card_files import card_files
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
@@ -28,7 +28,7 @@ def write_older(mill: Mill, release: PinnedRelease) -> None:
     """Writes the release with a card as version 0.2 made it."""
     files = trainer_files(mill.store, release)
     reading = trainer_reading(mill.store, release)
-    card = card_of(release, read_catalogue(SHELVES), train_weights(files, release), reading, UNSET)
+    card = data_card(release, read_catalogue(SHELVES), train_weights(files, release), reading, UNSET)
     assert write_release(mill.store, release, files | card_files(mill.store, release, card))
 
 
@@ -36,7 +36,7 @@ def card_of_whole(mill: Mill) -> DataCard:
     """The data card of the release."""
     release = release_of_whole(mill)
     weights = train_weights(trainer_files(mill.store, release), release)
-    return card_of(release, read_catalogue(SHELVES), weights, trainer_reading(mill.store, release))
+    return data_card(release, read_catalogue(SHELVES), weights, trainer_reading(mill.store, release))
 
 
 def change_whole(mill: Mill) -> None:

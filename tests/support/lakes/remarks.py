@@ -49,7 +49,7 @@ def planned(mill: Mill, known: Catalogue, *words: str) -> Mapping[str, tuple[str
     """The state of everything and the reasons, by the last part of the address."""
     shelves = ("gristmill", "testshelf", "remarkshelf")
     planner = Planner(known, shelves, mill.lake, read_targets(known, words))
-    return {each.asset.removeprefix("sources/notes/v0/"): (each.state, each.why) for each in planner.prospects()}
+    return {each.asset.removeprefix("sources/notes/v0/"): (each.state, each.why) for each in planner.survey_all()}
 
 
 def start(mill: Mill) -> Catalogue:

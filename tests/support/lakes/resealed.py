@@ -19,7 +19,7 @@ from gristmill.lake.address import place_of_ledger
 from gristmill.lake.asset_kinds import BLOCKLIST, RAW, kind_of
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
-from gristmill.lake.ledger.files import fingerprint_of, parse_head, parse_table, totals_of
+from gristmill.lake.ledger.files import parse_head, parse_table, partition_fingerprint, table_totals
 from gristmill.lake.ledger.index_ledger import TEXTS, content_digest
 
 TABLE = ".shards.jsonl.gz"
@@ -291,7 +291,7 @@ class Seals:
             parsed, rows = parse_head(data, path), parse_table([lines], where.table)
             if whole:
                 head["table"] = {"sha256": hashlib.sha256(lines).hexdigest(), "shards": len(rows)}
-                head["totals"] = totals_of(rows)
+                head["totals"] = table_totals(rows)
                 head["dropped"] = sum_counts(s.dropped for s in rows)
                 for each in head["inputs"]:
                     if kind_of(each["asset"]) in {RAW, BLOCKLIST}:
@@ -299,7 +299,7 @@ class Seals:
                         each["fingerprint"] = digest_of(read)
                 parsed = parse_head(_packed(head), path)
             if mine.get("fingerprint") == good.get("fingerprint"):
-                head["fingerprint"] = fingerprint_of(where, parsed.recipe, parsed.inputs, rows)
+                head["fingerprint"] = partition_fingerprint(where, parsed.recipe, parsed.inputs, rows)
         except (GristmillError, TypeError, KeyError, AttributeError, ValueError):
             return
         if _packed(head) != data:

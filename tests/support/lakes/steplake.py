@@ -24,7 +24,7 @@ from widelake import make_targets
 import gristmill.stages
 from gristmill.execution.step import Step, make, plan
 from gristmill.lake.address import Place, place, place_of_ledger
-from gristmill.lake.asset_kinds import KINDS, kind_of, ledger_of_object, owner_of
+from gristmill.lake.asset_kinds import KINDS, kind_of, ledger_of_object, owner_of_object
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.folder import FolderStore
@@ -219,7 +219,7 @@ class StepLake:
         found: dict[Place, None] = {}
         for where in self.made(step):
             for each in read_ledger(self.mill.store, where)[0].inputs:
-                if each.snapshot and (kind := kind_of(each.asset)) and kind.partitioned:
+                if each.snapshot and (kind := kind_of(each.asset)) and kind.is_partitioned:
                     found[place(each.asset, each.snapshot)] = None
         return list(found)
 
@@ -246,7 +246,7 @@ class StepLake:
         kind = read.where.kind if read.where else None
         found = {path: Path(path).read_bytes() for path in self.foreign}
         for path, data in self.seals.changed().items():
-            owner = owner_of(path)
+            owner = owner_of_object(path)
             ledger = ledger_of_object(path) or path
             above = kind and owner and KINDS.index(owner[0]) < KINDS.index(kind)
             if ledger not in own and not above:

@@ -22,7 +22,7 @@ OF_RECIPES = ("recipe", "made_by")
 def lose(lake: StepLake, step: Step) -> dict[str, str]:
     """Another run takes over the partitions of a step. Returns their objects and etags, as that run finds them."""
     for where in lake.made(step):  # by another process, which the fence of this one does not stop
-        Context().run(lake.mill.store.put, where.claim, as_json({"token": "another"}))
+        Context().run(lake.mill.store.put, where.claim_path, as_json({"token": "another"}))
     return objects_of(lake, step)
 
 
@@ -30,7 +30,7 @@ def objects_of(lake: StepLake, step: Step) -> dict[str, str]:
     """The objects of the partitions of a step, ledgers and receipts included, and their etags."""
     found: dict[str, str] = {}
     for where in lake.made(step):
-        for folder in (*where.folders, where.receipts):
+        for folder in (*where.folders, where.receipts_folder):
             found |= {entry.path: entry.etag for entry in lake.mill.store.list(folder)}
         for path in (where.ledger, where.table, where.run):
             entry = lake.mill.store.head(path)

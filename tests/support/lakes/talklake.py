@@ -6,7 +6,7 @@ from typing import Any
 
 from testkit import SHELVES, SNAPSHOT, Mill
 
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger
@@ -79,7 +79,7 @@ def rows_of(mill: Mill, split: str = "train") -> list[dict[str, list[Any]]]:
     found: list[dict[str, list[Any]]] = []
     _, table = read_ledger(mill.store, place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT))
     for part in table:
-        reader = CacheReader(ranges_of(mill.store), part.extra["folders"][split].rstrip("/"))
+        reader = CacheReader(range_reader_of_store(mill.store), part.extra["folders"][split].rstrip("/"))
         found += [{field: reader.row(field, n).tolist() for field in reader.fields} for n in range(reader.rows)]
     return found
 

@@ -30,7 +30,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded_entries, remove_rows
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.open import Lake
 from gristmill.recipes import catalogue
 from gristmill.recipes.mix import Mix, Stream
@@ -222,7 +222,7 @@ class Mill:
 
     def lines(self, path: str) -> list[bytes]:
         """The rows of a shard as bytes."""
-        return [line for block in read_blocks(self.store, path) for line in rows_of(block)]
+        return [line for block in read_blocks(self.store, path) for line in split_rows(block)]
 
     def rows(self, path: str) -> list[dict[str, Any]]:
         """The rows of a shard."""
@@ -253,8 +253,8 @@ class Mill:
             for shard in read_ledger(self.store, where)[1]:
                 for _ in read_blocks(self.store, where.shard(shard.name), shard.sha256):
                     pass
-            if list(self.store.list(where.receipts)):
-                raise StoreError(f"{where.receipts}: receipts were left behind")
+            if list(self.store.list(where.receipts_folder)):
+                raise StoreError(f"{where.receipts_folder}: receipts were left behind")
 
 
 def flat(chunks: Iterable[Sequence[bytes]]) -> list[bytes]:

@@ -20,7 +20,7 @@ from testkit import Mill
 
 from gristmill.__main__ import main
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.lake.address import cache_asset
 from gristmill.stages.token_cache.token_stream import open_split
 
@@ -126,7 +126,7 @@ class Walk:
                 found["mix"].update(WORD.findall(gzip.decompress(path.read_bytes()).decode()))
             for split in ("train", "validation"):
                 tokens = open_split(store, cache_asset("walk", "bytes-1", stream), split)
-                ids = tokens.elements("input_ids", 0, tokens.count("input_ids")).tolist()
+                ids = tokens.read_elements("input_ids", 0, tokens.count("input_ids")).tolist()
                 found["tokens"].update(WORD.findall(self._text_of_tokens(ids)))
         for name in ("oscar", "lines"):
             files = json.loads(store.read(f"exports/walk/{name}/index/ledger.json"))["files"]
@@ -143,7 +143,7 @@ class Walk:
                 continue
             if name.endswith("/shard_ledger.json"):
                 try:
-                    cache = CacheReader(ranges_of(self.mill.store), name.rpartition("/")[0])
+                    cache = CacheReader(range_reader_of_store(self.mill.store), name.rpartition("/")[0])
                 except DataError:  # the merged ledger of a stream, or one of a killed run
                     continue
                 found[name] = set()

@@ -68,7 +68,7 @@ def make_wide(root: Path) -> Mill:
     mill = make_targets(root)
     catalogue = read_catalogue(SHELVES)
     for mix in catalogue.mixes.values():
-        (tokenizer,) = catalogue.tokenizers_of(mix)
+        (tokenizer,) = catalogue.tokenizers_of_mix(mix)
         sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
         known = {key: ["all"] if source.name == "theirs" else ["2024", "2025"] for key, source in sources.items()}
         index_cache(mill.store, mix, tokenizer, sources, known, consolidated=mix.name == "reading")

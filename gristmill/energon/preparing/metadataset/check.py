@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from gristmill.energon.formats.split import read_split
 from gristmill.energon.preparing.dataset import INDEX, DatasetPath, is_prepared, is_release, meta_path
-from gristmill.energon.preparing.flaw import Flaw, flaw_of
+from gristmill.energon.preparing.flaw import Flaw, flaw_from_error
 from gristmill.energon.preparing.jsonl import lint_jsonl
 from gristmill.energon.preparing.lint import LintOptions, lint_tars
-from gristmill.energon.preparing.metadataset.leaves import Leaf, MetadatasetPath, place_of, read_leaves
+from gristmill.energon.preparing.metadataset.leaves import Leaf, MetadatasetPath, place_below_root, read_leaves
 from gristmill.energon.preparing.metadataset.view import ViewedFolder
 from gristmill.energon.preparing.prepare import Watch
 from gristmill.energon.preparing.shards import WalkedShard
@@ -55,7 +55,7 @@ def check_metadataset(metadataset: MetadatasetPath, options: LintOptions, watch:
     try:
         leaves = read_leaves(metadataset)
     except DataError as error:
-        return CheckedLeaves(0, 0, [flaw_of(error, metadataset.path)])
+        return CheckedLeaves(0, 0, [flaw_from_error(error, metadataset.path)])
     flaws = [*_share_flaws(metadataset.path, leaves)]
     named: dict[str, tuple[DatasetPath, list[Leaf]]] = {}
     flaws += _aux_flaws(metadataset, leaves)
@@ -64,7 +64,7 @@ def check_metadataset(metadataset: MetadatasetPath, options: LintOptions, watch:
             flaws.append(Flaw(metadataset.path, leaf.why, "", f"dataset {leaf.name!r:.200}"))
         else:
             named.setdefault(leaf.name, (leaf.dataset, []))[1].append(leaf)
-    samples, exported = 0, metadataset.of_export
+    samples, exported = 0, metadataset.is_of_export
     for dataset, here in named.values():
         counted, found = _check_leaf(dataset, here, options, watch)
         samples += counted
@@ -97,7 +97,7 @@ def _aux_flaws(metadataset: MetadatasetPath, leaves: Sequence[Leaf]) -> Iterator
     ):
         kind, separator, rest = address.partition("://")
         files = kind == "filesystem" and bool(separator)
-        place, why = place_of(metadataset.root, folder, rest if files else address)
+        place, why = place_below_root(metadataset.root, folder, rest if files else address)
         where = f"auxiliary source {name!r:.100}"
         if why:
             yield Flaw(metadataset.path, why, "", where, warning=True)
@@ -116,12 +116,12 @@ def _check_leaf(
     leaf = named[0]
     try:
         if dataset.name:
-            if dataset.store().head(dataset.name) is None:
+            if dataset.open_dataset_store().head(dataset.name) is None:
                 return 0, [Flaw(leaf.name, "there is no such file", "put it there, or correct the name")]
             scan = lint_jsonl(dataset)
             folder = leaf.name.removesuffix(dataset.name)
             return scan.samples, [flaw._replace(path=folder + flaw.path) for flaw in scan.flaws]
-        if not is_prepared(dataset.store()):
+        if not is_prepared(dataset.open_dataset_store()):
             return 0, [Flaw(leaf.name, "no prepared dataset is there", "correct the name, or run prepare there")]
     except StoreError as error:
         return 0, [Flaw(leaf.name, str(error))]
@@ -136,7 +136,7 @@ def _check_leaf(
 
 def _part_flaws(dataset: DatasetPath, config: str, named: Sequence[Leaf]) -> Iterator[Flaw]:
     """Flaws of the splits that are read: each must have a shard."""
-    path, data = find_split(dataset.store(), config)
+    path, data = find_split(dataset.open_dataset_store(), config)
     if data is None:
         return
     try:

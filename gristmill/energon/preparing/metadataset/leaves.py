@@ -35,9 +35,9 @@ class MetadatasetPath(NamedTuple):
         return f"{self.root.url.rstrip('/')}/{self.path}"
 
     @property
-    def of_export(self) -> bool:
+    def is_of_export(self) -> bool:
         """Whether it is in the index of an export, which only the recipe changes."""
-        return ViewedFolder(self.root, posixpath.dirname(self.path)).of_export
+        return ViewedFolder(self.root, posixpath.dirname(self.path)).is_of_export
 
 
 class Leaf(NamedTuple):
@@ -106,19 +106,19 @@ def read_leaves(metadataset: MetadatasetPath) -> list[Leaf]:
     """
     return [
         leaf
-        for split, node in _splits(metadataset, metadataset.path).items()
-        for leaf in _leaves(metadataset, metadataset.path, node, Leaf(split, "", None, "", split), 0)
+        for split, node in _splits_of_metadataset(metadataset, metadataset.path).items()
+        for leaf in _leaves_below_node(metadataset, metadataset.path, node, Leaf(split, "", None, "", split), 0)
     ]
 
 
-def _splits(metadataset: MetadatasetPath, path: str) -> dict[str, Node]:
+def _splits_of_metadataset(metadataset: MetadatasetPath, path: str) -> dict[str, Node]:
     data = read_optional(metadataset.root.store(), path)
     if data is None:
         raise DataError(f"{path}: there is no such metadataset; correct the name, or put the file there")
     return read_metadataset(data, path)
 
 
-def _leaves(metadataset: MetadatasetPath, file: str, node: Node, leaf: Leaf, depth: int) -> Iterator[Leaf]:
+def _leaves_below_node(metadataset: MetadatasetPath, file: str, node: Node, leaf: Leaf, depth: int) -> Iterator[Leaf]:
     """The leaves of a node.
 
     Args:
@@ -128,43 +128,43 @@ def _leaves(metadataset: MetadatasetPath, file: str, node: Node, leaf: Leaf, dep
         leaf: what is known so far: split, part and shares.
         depth: number of metadatasets around that one.
     """
-    weights = sum(member.weight for member in node.members)
-    for member in node.members:
+    weights = sum(member.weight for member in node.group_members)
+    for member in node.group_members:
         found = leaf
         if node.blend:
             found = leaf._replace(share=(1.0 if leaf.share is None else leaf.share) * member.weight / (weights or 1))
         if node.blend_epochized:
             found = leaf._replace(times=(1.0 if leaf.times is None else leaf.times) * member.repetitions)
-        yield from _leaves(metadataset, file, member, found, depth)
+        yield from _leaves_below_node(metadataset, file, member, found, depth)
     if not node.path:
         return
     folder = posixpath.dirname(file)
     leaf = leaf._replace(part=node.split_part or leaf.part)
-    place, why = place_of(metadataset.root, folder, node.path)
+    place, why = place_below_root(metadataset.root, folder, node.path)
     if node.path.endswith(".yaml") and not why:
         if depth == _DEPTH:
             raise DataError(f"{file}: {node.path!r:.200} is the {depth}th metadataset in another; name no circle")
-        inner = _splits(metadataset, place).get(leaf.part)
+        inner = _splits_of_metadataset(metadataset, place).get(leaf.part)
         if inner is None:
             raise DataError(f"{place}: it has no split {leaf.part!r:.100}, which {file} reads; correct one of them")
-        yield from _leaves(metadataset, place, inner, leaf, depth + 1)
+        yield from _leaves_below_node(metadataset, place, inner, leaf, depth + 1)
         return
     name = posixpath.relpath(place, posixpath.dirname(metadataset.path)) if not why else node.path
     dataset = None if why else _dataset_at(metadataset.root, place)
-    aux = {name: _address(source) for name, source in (node.aux or {}).items()}
+    aux = {name: _auxiliary_address(source) for name, source in (node.aux or {}).items()}
     yield leaf._replace(
         name=name, dataset=dataset, why=why, split_config=node.split_config or SPLIT_YAML, aux=aux, folder=folder
     )
 
 
-def _address(source: str | dict[str, Any]) -> str:
+def _auxiliary_address(source: str | dict[str, Any]) -> str:
     """The address of an auxiliary source: `filesystem://` before that of a folder of files."""
     if isinstance(source, str):
         return source
     return str(source["path"]) if "path" in source else f"filesystem://{source.get('fs_path', '')}"
 
 
-def place_of(root: Lake, folder: str, name: str) -> tuple[str, str]:
+def place_below_root(root: Lake, folder: str, name: str) -> tuple[str, str]:
     """The path below the root of a dataset that a metadataset names; or why it cannot be looked at.
 
     Args:
@@ -172,9 +172,9 @@ def place_of(root: Lake, folder: str, name: str) -> tuple[str, str]:
         folder: path of the folder of the metadataset, below the root.
         name: relative to the metadataset, or an address.
 
-    >>> place_of(Lake("/lake"), "index", "../tales/a.jsonl")
+    >>> place_below_root(Lake("/lake"), "index", "../tales/a.jsonl")
     ('tales/a.jsonl', '')
-    >>> place_of(Lake("/lake"), "", "msc://profile/tales")[1]
+    >>> place_below_root(Lake("/lake"), "", "msc://profile/tales")[1]
     'it is in another store, so it was not looked at; give `gristmill energon lint` its address'
     """
     lead = f"{root.url.rstrip('/')}/"

@@ -28,42 +28,42 @@ def metadataset_lines(metadataset: MetadatasetPath) -> Iterator[str]:
     yield f"{metadataset.url}: metadataset, {len({leaf.name for leaf in leaves}):,} datasets in {len(splits)} splits"
     for split in splits:
         here = [leaf for leaf in leaves if leaf.split == split]
-        yield f"split    {split}: {_total(here)}"
+        yield f"split    {split}: {_total_in_words(here)}"
         for leaf in here:
-            yield f"  {_share(leaf)}{leaf.name}{_part(leaf)}: {_samples(leaf)}"
+            yield f"  {_share_in_words(leaf)}{leaf.name}{_part_in_words(leaf)}: {_sample_count_in_words(leaf)}"
             for name, address in leaf.aux.items():
                 yield f"    aux {name}: {address}"
 
 
-def _total(leaves: Sequence[Leaf]) -> str:
-    known = [_count(leaf) for leaf in leaves]
+def _total_in_words(leaves: Sequence[Leaf]) -> str:
+    known = [_count_samples(leaf) for leaf in leaves]
     total = f"{sum(number or 0 for number in known):,} samples in {len(leaves):,} datasets"
     return total if None not in known else f"at least {total}"
 
 
-def _share(leaf: Leaf) -> str:
+def _share_in_words(leaf: Leaf) -> str:
     if leaf.times is not None:
         return f"{leaf.times:g} times  "
     return "" if leaf.share is None else f"{100 * leaf.share:.1f} %  "
 
 
-def _part(leaf: Leaf) -> str:
+def _part_in_words(leaf: Leaf) -> str:
     shown = leaf.dataset is None or not leaf.dataset.name
     return f", split {leaf.part}" if shown and leaf.part != leaf.split else ""
 
 
-def _samples(leaf: Leaf) -> str:
+def _sample_count_in_words(leaf: Leaf) -> str:
     if leaf.dataset is None:
         return leaf.why
-    number = _count(leaf)
+    number = _count_samples(leaf)
     return "not prepared, or missing: run lint" if number is None else f"{number:,} samples"
 
 
-def _count(leaf: Leaf) -> int | None:
+def _count_samples(leaf: Leaf) -> int | None:
     """The samples that a dataset has in the split, without excluded ones, by its own files; None: they do not say."""
     if leaf.dataset is None:
         return None
-    store = leaf.dataset.store()
+    store = leaf.dataset.open_dataset_store()
     if leaf.dataset.name:
         return jsonl_samples(store, leaf.dataset.name)
     if not is_prepared(store):

@@ -38,7 +38,7 @@ class ViewedFolder(msgspec.Struct, frozen=True):
         return join_path(self.root.url, self.folder)
 
     @property
-    def of_export(self) -> bool:
+    def is_of_export(self) -> bool:
         """Whether it is a release or the index of an export."""
         return export_root(ForeignFolder(self.url, self.root.options)) is not None
 

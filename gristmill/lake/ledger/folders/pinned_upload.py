@@ -59,7 +59,7 @@ def unless_pinned(store: Store, path: str, sha256: str) -> Iterator[None]:
     def check() -> None:
         if store.head(path) is None:
             return
-        for name, pinned in _pinning(store, path):
+        for name, pinned in _releases_pinning_object(store, path):
             if pinned != sha256:
                 raise DataError(
                     f"{path}: release {name} names it with other bytes than were made now (sha256 {pinned}, now"
@@ -89,22 +89,22 @@ def objects_by_release(store: Store) -> dict[str, Collection[str] | None]:
     for entry in store.list(RELEASES):
         if name := name_of_release(entry.path):
             try:
-                found[name] = _objects_of(store, entry)
+                found[name] = _objects_of_release(store, entry)
             except DataError:
                 found[name] = None
     return found
 
 
-def _pinning(store: Store, path: str) -> Iterator[tuple[str, str]]:
+def _releases_pinning_object(store: Store, path: str) -> Iterator[tuple[str, str]]:
     """The releases that name an object, and the sha256 with which they do."""
     for entry in store.list(RELEASES):
         name = name_of_release(entry.path)
-        found = _objects_of(store, entry).get(path) if name else None
+        found = _objects_of_release(store, entry).get(path) if name else None
         if name and found:
             yield name, found[0]
 
 
-def _objects_of(store: Store, entry: Entry) -> Mapping[str, tuple[str, Integer]]:
+def _objects_of_release(store: Store, entry: Entry) -> Mapping[str, tuple[str, Integer]]:
     """The objects that a release names. Each version of its file is read once in a process: a part has many objects."""
     key = store.url, entry.path, entry.etag
     if key not in _read:

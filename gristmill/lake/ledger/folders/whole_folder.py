@@ -103,7 +103,7 @@ class _Turn:
     def _is_mine(self) -> bool:
         return has_mark(self._store, self._path, self._mark)
 
-    def _check(self) -> None:
+    def _check_still_own_turn(self) -> None:
         if not self._is_mine():
             raise Superseded(f"{self._asset}: a newer run has taken it over; this one stops here")
 
@@ -111,7 +111,7 @@ class _Turn:
         """Writes a file over the one that is there. An older run may be in the middle of its last write."""
         for tries in range(TRIES, 0, -1):
             entry = self._store.head(path)
-            self._check()
+            self._check_still_own_turn()
             try:
                 self._store.put_if(path, data, entry.etag if entry else None)
             except Conflict:
@@ -122,7 +122,7 @@ class _Turn:
 
     def delete(self, paths: Iterable[str]) -> None:
         """Removes files, as long as no newer run writes the folder."""
-        self._check()
+        self._check_still_own_turn()
         self._store.delete(list(paths), self._is_mine)
 
     def end(self) -> None:

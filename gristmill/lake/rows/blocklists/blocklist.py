@@ -99,7 +99,7 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
             raise LostEntries(f"{none}{_MENDS.format(name)}", len(before), len(before))
         raise RecipeError(f"{none}; put one there (it may be empty)")
     found = Blocklist(name, reasons_in(store.stream(path), path))
-    lost = _lost(store, name, before, found.reasons)
+    lost = _lost_blocklist_rows(store, name, before, found.reasons)
     if lost:
         named = [f"{id_!r} of {source!r}" for source, id_ in sorted(lost)[:_NAMED]]
         more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
@@ -123,10 +123,12 @@ def lost_entries(store: Store, name: str) -> dict[Pair, str]:
         DataError: a row of the list or of its record is wrong.
         StoreError: the lake does not answer.
     """
-    return _lost(store, name, recorded_entries(store, name), rows_in(store, blocklist_path(name)))
+    return _lost_blocklist_rows(store, name, recorded_entries(store, name), rows_in(store, blocklist_path(name)))
 
 
-def _lost(store: Store, name: str, before: Mapping[Pair, str], there: Mapping[Pair, str]) -> dict[Pair, str]:
+def _lost_blocklist_rows(
+    store: Store, name: str, before: Mapping[Pair, str], there: Mapping[Pair, str]
+) -> dict[Pair, str]:
     lost = {pair: reason for pair, reason in before.items() if pair not in there}
     if lost:  # unless they were taken back between reading the record and the list
         still = recorded_entries(store, name)
@@ -216,7 +218,7 @@ def listed_pairs(store: Store) -> set[Pair]:
     Raises:
         DataError: a list or a record cannot be read. Then nobody knows which documents must not be shown or copied.
     """
-    paths = [each.path for each in store.list(BLOCKLIST.top) if is_blocklist(each.path)]
+    paths = [each.path for each in store.list(BLOCKLIST.top_folder) if is_blocklist(each.path)]
     paths += [each.path for each in store.list(RECORDS) if is_record(each.path)]
     return {pair for path in paths for pair in rows_in(store, path)}
 

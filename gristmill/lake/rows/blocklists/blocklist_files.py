@@ -17,7 +17,7 @@ from gristmill.errors import Conflict, MalformedRow, StoreError
 from gristmill.lake.address import blocklist_path
 from gristmill.lake.identity import Pair
 from gristmill.lake.rows.row_blocks import read_row_blocks
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.json_object import NOT_DECODED
@@ -59,15 +59,15 @@ def reasons_in(data: Iterable[bytes], path: str) -> dict[Pair, str]:
     reasons: dict[Pair, str] = {}
     row = 0
     for block in read_row_blocks(data, path):
-        for line in rows_of(block):
+        for line in split_rows(block):
             if line.strip():
-                entry = _decoded(line, path, row)
+                entry = _decode_blocklist_row(line, path, row)
                 reasons[entry.source, entry.id] = entry.reason
             row += 1
     return reasons
 
 
-def _decoded(line: bytes, path: str, row: int) -> BlocklistRow:
+def _decode_blocklist_row(line: bytes, path: str, row: int) -> BlocklistRow:
     try:
         return msgspec.json.decode(line, type=BlocklistRow)
     except NOT_DECODED as error:
@@ -112,7 +112,7 @@ def add_rows(store: Store, path: str, reasons: Mapping[Pair, str]) -> list[Pair]
         gap = b"\n" if data and not data.endswith(b"\n") else b""
         return data + gap + b"".join(lines), new
 
-    return _change(store, path, added)
+    return _rewrite_blocklist_file(store, path, added)
 
 
 def remove_rows(store: Store, path: str, pairs: Collection[Pair]) -> list[Pair]:
@@ -135,17 +135,17 @@ def remove_rows(store: Store, path: str, pairs: Collection[Pair]) -> list[Pair]:
         kept: list[bytes] = []
         gone: set[Pair] = set()
         for row, line in enumerate(data.split(b"\n")):
-            entry = _decoded(line, path, row) if line.strip() else None
+            entry = _decode_blocklist_row(line, path, row) if line.strip() else None
             if entry is not None and (entry.source, entry.id) in pairs:
                 gone.add((entry.source, entry.id))
             else:
                 kept.append(line)
         return b"\n".join(kept), sorted(gone)
 
-    return _change(store, path, left)
+    return _rewrite_blocklist_file(store, path, left)
 
 
-def _change(store: Store, path: str, change: Callable[[bytes], tuple[bytes, list[Pair]]]) -> list[Pair]:
+def _rewrite_blocklist_file(store: Store, path: str, change: Callable[[bytes], tuple[bytes, list[Pair]]]) -> list[Pair]:
     """Replaces a file by what a function makes of its bytes, unless that names no pair. Returns the pairs."""
     for _ in range(_TRIES):
         data, etag = store.read_tagged(path) or (b"", None)

@@ -27,7 +27,7 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, 
         OSError: the file cannot be opened or locked.
     """
     while True:
-        fd = _opened(path, flags, folder)
+        fd = _open_lock_file(path, flags, folder)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             if is_named(fd, path, folder):
@@ -38,7 +38,7 @@ def open_locked(path: str | os.PathLike[str], flags: int, *, wait: bool = True, 
         os.close(fd)
 
 
-def _opened(path: str | os.PathLike[str], flags: int, folder: int | None) -> int:
+def _open_lock_file(path: str | os.PathLike[str], flags: int, folder: int | None) -> int:
     try:
         return os.open(path, flags | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except PermissionError:

@@ -28,7 +28,7 @@ class FollowedLinks:
     def __init__(self, beside: tuple[str, ...] = (), times: Counter[str] | None = None) -> None:
         self._beside, self._times = beside, Counter[str]() if times is None else times
 
-    def follow(self, path: str, folder: str, name: str) -> tuple[str, "FollowedLinks"]:
+    def follow_link(self, path: str, folder: str, name: str) -> tuple[str, "FollowedLinks"]:
         """Follows one more link to a folder.
 
         Args:

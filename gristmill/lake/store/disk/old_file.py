@@ -48,14 +48,14 @@ class OldFile:
                 os.fchmod(new, stat.S_IMODE(self._status.st_mode))
         except PermissionError as error:
             if self.shared:
-                self._narrow(new)
+                self._narrow_permissions(new)
                 return
             raise DataError(
                 "its file has an owner or rights that this user may not give to a new file; nothing was changed, run as"
                 " the owner of the file"
             ) from error
 
-    def _narrow(self, new: int) -> None:
+    def _narrow_permissions(self, new: int) -> None:
         """Takes from the members of the group and from others what they may not do with this file."""
         made = os.fstat(new)
         left = stat.S_IMODE(made.st_mode & self._status.st_mode)

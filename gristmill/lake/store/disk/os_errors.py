@@ -27,7 +27,7 @@ def raise_store_errors(path: str) -> Iterator[None]:
             errno.ELOOP: "a link leads to itself; remove the link",
             errno.ENOENT: "put it back, or run its asset again",
         }.get(error.errno or 0, "look at the file system, then run again")
-        raise StoreError(f"{path}: {_other(error, path)}{error.strerror or error} ({mend})") from error
+        raise StoreError(f"{path}: {_other_file_of_error(error, path)}{error.strerror or error} ({mend})") from error
 
 
 def is_full(error: StoreError) -> bool:
@@ -35,7 +35,7 @@ def is_full(error: StoreError) -> bool:
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in {errno.ENOSPC, errno.EDQUOT}
 
 
-def _other(error: OSError, path: str) -> str:
+def _other_file_of_error(error: OSError, path: str) -> str:
     """The file that an error is about, if that is not the object itself: the lock, or an unfinished file."""
     file = error.filename2 or error.filename
     return "" if not isinstance(file, str) or file.rstrip("/").endswith(path.rstrip("/")) else f"{file}: "

@@ -56,14 +56,14 @@ class RealFolders:
                 except OSError as error:
                     if _is_link(name, opened):
                         raise self.link_at("/".join(names[:count])) from None
-                    self._name(error, "/".join(names[: count - 1]))
+                    self._add_path_to_error(error, "/".join(names[: count - 1]))
                     raise
                 os.close(opened)
                 opened = below
             try:
                 yield opened
             except OSError as error:
-                self._name(error, folder)
+                self._add_path_to_error(error, folder)
                 raise
         finally:
             os.close(opened)
@@ -134,11 +134,11 @@ class RealFolders:
             with self.open_folder(folder) as opened:
                 status = os.stat(name, dir_fd=opened, follow_symlinks=False)
         except NoFile as error:
-            return f"it lies behind a link: {error.path} leads to {self._target(error.path)}; erase it there"
+            return f"it lies behind a link: {error.path} leads to {self._link_target(error.path)}; erase it there"
         except FileNotFoundError:
             return ""
         if stat.S_ISLNK(status.st_mode):
-            target = self._target(path)
+            target = self._link_target(path)
             return f"it is a link to {target}, which would stay; put the file itself in its place, or erase it there"
         if status.st_nlink > 1:
             return (
@@ -157,13 +157,13 @@ class RealFolders:
         if not self._foreign:
             where += ", and in a lake only raw data are read through links"
         return NoFile(
-            path, f"a link to {self._target(path)}: {where}. Remove the link (what it leads to stays as it is)"
+            path, f"a link to {self._link_target(path)}: {where}. Remove the link (what it leads to stays as it is)"
         )
 
-    def _target(self, path: str) -> str:
+    def _link_target(self, path: str) -> str:
         return os.path.realpath(f"{self._root}/{path}")
 
-    def _name(self, error: OSError, folder: str) -> None:
+    def _add_path_to_error(self, error: OSError, folder: str) -> None:
         """Gives an error the whole path of a file that was named below the descriptor of a folder.
 
         A rename has two, in two folders: the second one belongs to the folder that was opened last.

@@ -78,7 +78,7 @@ class UnfinishedFile:
             else:
                 return
 
-    def remove(self) -> None:
+    def remove_unrenamed(self) -> None:
         """Removes the file, if it was not renamed."""
         with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             os.unlink(self._name, dir_fd=here)
@@ -115,7 +115,7 @@ class UnfinishedFiles:
             try:
                 like.share_access(file.fd)
             except BaseException:
-                file.remove()
+                file.remove_unrenamed()
                 file.close()
                 raise
         return file
@@ -124,12 +124,12 @@ class UnfinishedFiles:
         """The name of each file, sorted, and its Unix time in seconds. Its writer may be dead or alive."""
         found: list[tuple[str, float]] = []
         with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
-            for name in _names(here):
+            for name in _file_names_in_folder(here):
                 with suppress(FileNotFoundError):  # it has just been finished
                     found.append((name, os.stat(name, dir_fd=here, follow_symlinks=False).st_mtime))
         return found
 
-    def remove(self, name: str) -> None:
+    def remove_dead_file(self, name: str) -> None:
         """Removes a file, unless its writer lives.
 
         Args:
@@ -141,12 +141,12 @@ class UnfinishedFiles:
     def sweep(self) -> None:
         """Removes the files of writers that are dead."""
         with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
-            for name in _names(here):
+            for name in _file_names_in_folder(here):
                 _sweep_one(name, here)
         self._folders.remove_empty(self._folder)
 
 
-def _names(folder: int) -> list[str]:
+def _file_names_in_folder(folder: int) -> list[str]:
     listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         with os.scandir(listed) as items:

@@ -15,7 +15,7 @@ from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Input, Shard
-from gristmill.lake.rows.shard_file import rows_of, unpack_pieces
+from gristmill.lake.rows.shard_file import split_rows, unpack_pieces
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import find_recipe
 from gristmill.stages.dedupe.labels.marked_rows import MarkedRows
@@ -80,11 +80,11 @@ class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
 
     def grind(self, item: Item, body: LabelsItem) -> Outcome:
         output = AttributeOutput(self._store, self._spec, item.name, body.inputs, lambda: body.ids)
-        return self.grind_shard(output, lambda: self._write(body, output))
+        return self.grind_shard(output, lambda: self._write_label_rows(body, output))
 
-    def _write(self, body: LabelsItem, output: AttributeOutput) -> None:
+    def _write_label_rows(self, body: LabelsItem, output: AttributeOutput) -> None:
         table = self._spec.fingerprints.table
-        name, ids = body.marks.name, self._ids(body, table)
+        name, ids = body.marks.name, self._document_id_lines(body, table)
         spans = read_part_file(self._store, body.fingerprints, table, "spans")
         marks = read_part_file(self._store, body.marks, self._spec.marks.table, "marks")
         printed, where = f"{table}: part {name}", f"{self._spec.marks.table}: part {name}"
@@ -108,14 +108,14 @@ class LabelsGrinder(ShardGrinder[LabelsSpec, LabelsItem]):
             output.write(LabelLines(LabelledRows(rows, lengths)).encode(named))
         output.counts = marked.counts
 
-    def _ids(self, body: LabelsItem, table: str) -> list[bytes]:
+    def _document_id_lines(self, body: LabelsItem, table: str) -> list[bytes]:
         """The lines with the (source, id) pairs of the documents, in the order of their rows."""
         path = f"{table}: part {body.fingerprints.name}, ids.gz"
         packed = read_part_file(self._store, body.fingerprints, table, "ids.gz")
         plain = b"".join(unpack_pieces([packed], path))
         if xxhash.xxh3_128_hexdigest(plain) != body.ids:
             raise DataError(f"{path}: not the ids of the documents; make this partition again")
-        return rows_of(plain) if plain else []
+        return split_rows(plain) if plain else []
 
 
 grinder = LabelsGrinder

@@ -65,9 +65,9 @@ class MarkedRows:
             DataError: the marks are not of these spans.
         """
         if dedupe.near:
-            return cls._near(table, marks, where)
+            return cls._read_near_marks(table, marks, where)
         if dedupe.numbered:
-            return cls._numbered(table, marks, where)
+            return cls._read_numbered_marks(table, marks, where)
         if len(marks) % 4:
             raise DataError(f"{where}: cut; make this partition again")
         ordinals = np.frombuffer(marks, "<u4").astype(np.int64)
@@ -75,12 +75,12 @@ class MarkedRows:
             raise DataError(f"{where}: not the marks of its fingerprints; make this partition again")
         hit = np.zeros(table.hashes, np.bool_)
         hit[ordinals] = True
-        scores = _shares(table, hit)
+        scores = _duplicate_hash_shares(table, hit)
         if isinstance(dedupe.unit, NgramUnits):
             scores[scores < dedupe.unit.threshold] = 0
         found = cls(table, None, scores, isinstance(dedupe.unit, DocumentUnits), marks=len(ordinals))
         taken = scores > 0
-        again = _overlapping(table, taken)
+        again = _overlapped_code_points(table, taken)
         found.counts = {
             "duplicates": int(taken.sum()),
             COUNT: int((table.ends - table.starts)[taken].sum()) - again,
@@ -90,7 +90,7 @@ class MarkedRows:
         return found
 
     @classmethod
-    def _near(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
+    def _read_near_marks(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
         if len(marks) % NEAR_MARK.itemsize:
             raise DataError(f"{where}: cut; make this partition again")
         records = np.frombuffer(marks, NEAR_MARK)
@@ -108,7 +108,7 @@ class MarkedRows:
         return found
 
     @classmethod
-    def _numbered(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
+    def _read_numbered_marks(cls, table: SpanTable, marks: bytes, where: str) -> "MarkedRows":
         if len(marks) % KEY_MARK.itemsize:
             raise DataError(f"{where}: cut; make this partition again")
         records = np.frombuffer(marks, KEY_MARK)
@@ -136,17 +136,17 @@ class MarkedRows:
             low, high = np.searchsorted(self.keyed["ordinal"], [begin, end])
             some = self.keyed[low:high]
             places = np.searchsorted(self.spans.first_spans, some["ordinal"], "right") - 1 - first
-            number, size = _empty(last - first, np.int64), _empty(last - first, np.int64)
+            number, size = _masked_column(last - first, np.int64), _masked_column(last - first, np.int64)
             number[places], size[places] = some["number"], some["size"]
             return lengths, [("number", number, True), ("size", size, True)]
         hit = np.flatnonzero(self.scores[begin:end]) + begin
         if self.whole:
-            scores: Any = _empty(last - first, np.int64)
+            scores: Any = _masked_column(last - first, np.int64)
             scores[np.searchsorted(self.spans.first_spans, hit, "right") - 1 - first] = 1
             return lengths, [("duplicate", scores, False)]
-        return lengths, [("duplicate", self._listed(hit, first, last), False)]
+        return lengths, [("duplicate", self._duplicate_spans(hit, first, last), False)]
 
-    def _listed(self, hit: NDArray[np.int64], first: int, last: int) -> list[Any]:
+    def _duplicate_spans(self, hit: NDArray[np.int64], first: int, last: int) -> list[Any]:
         """For each document its duplicate spans, as an array of shape (spans, 3)."""
         exact = bool((self.scores[hit] == 1).all())
         rows = np.empty((len(hit), 3), np.int64 if exact else np.float64)
@@ -162,8 +162,8 @@ class MarkedRows:
         begin, end = np.searchsorted(records["row"], [first, last])
         some = records[begin:end]
         places = some["row"].astype(np.int64) - first
-        duplicate, cluster, size = (_empty(last - first, np.int64) for _ in range(3))
-        similarity = _empty(last - first, np.float64)
+        duplicate, cluster, size = (_masked_column(last - first, np.int64) for _ in range(3))
+        similarity = _masked_column(last - first, np.float64)
         cluster[places], size[places], similarity[places] = some["cluster"], some["size"], some["similarity"]
         duplicate[places[some["duplicate"] > 0]] = 1
         return [
@@ -174,7 +174,7 @@ class MarkedRows:
         ]
 
 
-def _overlapping(table: SpanTable, taken: NDArray[np.bool_]) -> int:
+def _overlapped_code_points(table: SpanTable, taken: NDArray[np.bool_]) -> int:
     """The code points of the spans that are taken which an earlier one of the same document has too."""
     rows = np.searchsorted(table.first_spans, np.flatnonzero(taken), "right") - 1
     starts, ends = ((rows << 32) + each[taken] for each in (table.starts, table.ends))  # as if one text had them all
@@ -182,7 +182,7 @@ def _overlapping(table: SpanTable, taken: NDArray[np.bool_]) -> int:
     return int(np.clip(reached - starts[1:], 0, (ends - starts)[1:]).sum())
 
 
-def _shares(table: SpanTable, hit: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _duplicate_hash_shares(table: SpanTable, hit: NDArray[np.bool_]) -> NDArray[np.float64]:
     """For each span the share of its hashes that are duplicates."""
     if table.sizes is None:
         return hit.astype(np.float64)
@@ -192,6 +192,6 @@ def _shares(table: SpanTable, hit: NDArray[np.bool_]) -> NDArray[np.float64]:
     return shares
 
 
-def _empty(rows: int, kind: type[np.int64] | type[np.float64]) -> Any:
+def _masked_column(rows: int, kind: type[np.int64] | type[np.float64]) -> Any:
     """A column without labels: all of its numbers are masked."""
     return np.ma.MaskedArray(np.zeros(rows, kind), np.ones(rows, np.bool_))

@@ -117,7 +117,7 @@ class DedupeLabelsStep(OneAssetStep):
             DataError: it is not.
         """
         resolution = read_resolution(store, self.dedupe.name)
-        found = resolution.snapshot_of(self.source, self.snapshot) if resolution else None
+        found = resolution.find_resolved_snapshot(self.source, self.snapshot) if resolution else None
         now = (documents.fingerprint, prints.fingerprint, marks.fingerprint)
         if found is None or (found.documents, found.fingerprints, found.marks) != now:
             again = RESOLUTION.at(dedupe=self.dedupe.name)

@@ -21,7 +21,7 @@ from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.fingerprints.key_rows import keyed_row
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.fingerprints.reader import FingerprintPart
-from gristmill.stages.fingerprints.units_of_texts import units_of
+from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
 from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.text.units.hashes import sha256_digests
 
@@ -54,15 +54,15 @@ class Confirmation:
         Raises:
             DataError: documents are missing or damaged, or changed after they were compared.
         """
-        mine = self._digests(rank, found.positions)
+        mine = self._second_hashes(rank, found.positions)
         firsts = np.empty_like(mine)
         for other in np.unique(found.ranks).tolist():
             (some,) = np.nonzero(found.ranks == other)
-            firsts[some] = self._digests(other, found.firsts[some])
+            firsts[some] = self._second_hashes(other, found.firsts[some])
         differ: NDArray[np.bool_] = (mine != firsts).any(axis=1)
         return found.positions[differ]
 
-    def _digests(self, rank: int, positions: U64) -> U64:
+    def _second_hashes(self, rank: int, positions: U64) -> U64:
         """The second hash of the unit at each position (n, 2)."""
         places, each = np.unique(positions, return_inverse=True)
         found = np.empty((len(places), 2), np.uint64)
@@ -71,41 +71,41 @@ class Confirmation:
         bounds = [*begins.tolist(), len(places)]
         for number, begin, end in zip(numbers.tolist(), bounds, bounds[1:], strict=False):
             ordinals = (places[begin:end] & _ORDINAL).astype(np.int64)
-            found[begin:end] = self._of_shard(rank, number, ordinals)
+            found[begin:end] = self._second_shard_hashes(rank, number, ordinals)
         return found[each]
 
-    def _of_shard(self, rank: int, number: int, ordinals: NDArray[np.int64]) -> U64:
+    def _second_shard_hashes(self, rank: int, number: int, ordinals: NDArray[np.int64]) -> U64:
         """The second hashes of ascending units of a shard (n, 2)."""
-        printed, _ = self._tables(rank)
+        printed, _ = self._matching_tables(rank)
         row = printed.row(number)
         spans = FingerprintPart(self._store, row, printed.place.table).spans()
         if int(ordinals[-1]) >= spans.hashes:
-            raise self._changed(rank, row.name)
+            raise self._changed_shard_error(rank, row.name)
         documents = np.searchsorted(spans.first_spans, ordinals, "right") - 1
         rows, each = np.unique(documents, return_inverse=True)
         counts = spans.counts[rows].astype(np.int64)
-        hashes = self._read(rank, row.name, rows)
+        hashes = self._hash_shard_rows(rank, row.name, rows)
         if len(hashes) != int(counts.sum()):
-            raise self._changed(rank, row.name)
+            raise self._changed_shard_error(rank, row.name)
         begins = np.cumsum(counts) - counts
         found: U64 = hashes[begins[each] + ordinals - spans.first_spans[documents]]
         return found
 
-    def _read(self, rank: int, name: str, rows: NDArray[np.int64]) -> U64:
+    def _hash_shard_rows(self, rank: int, name: str, rows: NDArray[np.int64]) -> U64:
         """The second hashes of all units of ascending rows of a shard (n, 2)."""
-        _, documents = self._tables(rank)
+        _, documents = self._matching_tables(rank)
         if name not in documents.rows:
-            raise self._changed(rank, name)
+            raise self._changed_shard_error(rank, name)
         hashes: list[U64] = [np.empty((0, 2), np.uint64)]
         for first, batch in shard_file(self._store, documents.place, documents.rows[name]).rows(self._row_type):
             begin, end = np.searchsorted(rows, [first, first + len(batch)])
             wanted = [batch[row - first] for row in rows[begin:end].tolist()]
             if wanted:
-                found = units_of(self._recipe.unit, wanted, Counter(), sha256_digests)
+                found = hash_units_of_rows(self._recipe.unit, wanted, Counter(), sha256_digests)
                 hashes += [np.stack(each.units.hashes, axis=1) for each in found]
         return np.concatenate(hashes)
 
-    def _tables(self, rank: int) -> tuple[Table, Table]:
+    def _matching_tables(self, rank: int) -> tuple[Table, Table]:
         """The tables of a snapshot's fingerprints and documents, if these are of each other."""
         if rank not in self._known:
             entry, recipe = self._order.entries[rank], self._recipe
@@ -113,10 +113,10 @@ class Confirmation:
             documents = Table.read(self._store, place(asset, entry.snapshot))
             self._known[rank] = (Table.read(self._store, entry.fingerprints(recipe.name)), documents)
             if documents.upstream is None or documents.upstream.fingerprint != self._planned.get(rank):
-                raise self._changed(rank, "")
+                raise self._changed_shard_error(rank, "")
         return self._known[rank]
 
-    def _changed(self, rank: int, name: str) -> DataError:
+    def _changed_shard_error(self, rank: int, name: str) -> DataError:
         entry = self._order.entries[rank]
         asset = documents_asset(entry.source, self._recipe.versions[entry.source])
         where = f"{asset} ({entry.snapshot})" + (f", shard {name}" if name else "")

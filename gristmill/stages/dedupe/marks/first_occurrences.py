@@ -52,7 +52,10 @@ class FirstOccurrences(NamedTuple):
         entry = order.entries[rank]
         runs = SnapshotRuns(store, recipe, entry.source, entry.snapshot)
         verdicts = VerdictReader(store, recipe, order, entry.round)
-        found = [_of_bucket(store, runs, verdicts, rank, bucket).in_shards(*shards) for bucket in range(recipe.buckets)]
+        found = [
+            _first_occurrences_in_bucket(store, runs, verdicts, rank, bucket).in_shards(*shards)
+            for bucket in range(recipe.buckets)
+        ]
         return join_occurrences(found)
 
     def in_shards(self, first: int, last: int) -> "FirstOccurrences":
@@ -68,7 +71,9 @@ def join_occurrences(parts: Sequence[FirstOccurrences]) -> FirstOccurrences:
     return FirstOccurrences(np.concatenate(positions), np.concatenate(ranks), np.concatenate(firsts))
 
 
-def _of_bucket(store: Store, runs: SnapshotRuns, verdicts: VerdictReader, rank: int, bucket: int) -> FirstOccurrences:
+def _first_occurrences_in_bucket(
+    store: Store, runs: SnapshotRuns, verdicts: VerdictReader, rank: int, bucket: int
+) -> FirstOccurrences:
     before = verdicts.pairs(rank, bucket)
     repeats, places = runs.file(bucket, "repeats"), runs.file(bucket, "positions")
     file = ColumnFile(store, repeats.path, repeats.digest, REPEATS)
@@ -76,7 +81,7 @@ def _of_bucket(store: Store, runs: SnapshotRuns, verdicts: VerdictReader, rank: 
     known = ColumnFile(store, places.path, places.digest, POSITIONS)
     if file.rows and int(hashes.max()) >= known.rows:
         raise DataError(f"{repeats.path}: a hash that {places.path} does not have; make the runs again")
-    firsts = known.column(0, 0, known.rows)[hashes]
+    firsts = known.read_column_range(0, 0, known.rows)[hashes]
     ranks = np.full(len(firsts), rank, np.uint32)
     at = np.searchsorted(before.positions, firsts)
     (kept,) = np.nonzero(np.append(before.positions, _NOWHERE)[at] == firsts)

@@ -82,7 +82,7 @@ class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
     def grind(self, item: Item, body: Neighbours) -> Outcome:  # noqa: ARG002 - the name is that of its last shard
         spec = self._spec
         if spec.firsts:
-            return self._numbered(body)
+            return self._number_key_documents(body)
         marks = _Marks(spec.hashes, body.first, body.last)
         with Spill(spec.memory) as spill:
             for number, types, files in ((1, REPEATS, spec.repeats), (0, FOUND, spec.found)):
@@ -91,15 +91,15 @@ class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
                     file = ColumnFile(self._store, each.path, each.digest, types, held)
                     most = max(1, spec.memory // 4 // _READ_BYTES)
                     for start in range(0, file.rows, most):
-                        marks.add(file.column(number, start, start + most), each.path)
+                        marks.add(file.read_column_range(number, start, start + most), each.path)
         if spec.confirm:
-            marks.refute(self._refuted(spec.confirm, body))
+            marks.remove_marks(self._refuted_positions(spec.confirm, body))
         ground: list[Ground] = []
         for number in range(body.first, body.last):
-            ground += self._write(number, marks)
+            ground += self._write_mark_part(number, marks)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
-    def _numbered(self, body: Neighbours) -> Outcome:
+    def _number_key_documents(self, body: Neighbours) -> Outcome:
         """Numbers the documents of each key."""
         spec = self._spec
         most = spec.memory // 4 // _READ_BYTES
@@ -112,17 +112,17 @@ class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
                 numbers.add(firsts, ColumnFile(self._store, again.path, again.digest, REPEATS, held))
         ground: list[Ground] = []
         for number in range(body.first, body.last):
-            records = numbers.of_shard(number)
-            part = self._part(number)
+            records = numbers.shard_key_marks(number)
+            part = self._open_fingerprint_part(number)
             part.rows = int((records["number"] > 1).sum())
             ground += write_shards(self._store, [part], partial(_write_records, part, records))
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
-    def _part(self, number: int) -> BinaryPart:
+    def _open_fingerprint_part(self, number: int) -> BinaryPart:
         name, inputs = self._spec.shards[number]
         return BinaryPart(self._store, self._spec, name, inputs)
 
-    def _refuted(self, confirm: Confirm, body: Neighbours) -> U64:
+    def _refuted_positions(self, confirm: Confirm, body: Neighbours) -> U64:
         """The positions of duplicates whose texts differ from their first occurrences."""
         recipe = find_recipe("dedupes", Dedupe, self._shelves, confirm.dedupe)
         if recipe.recipe.digest != confirm.made_by:
@@ -131,15 +131,15 @@ class MarksGrinder(ShardGrinder[MarksSpec, Neighbours]):
         found = FirstOccurrences.read(self._store, recipe, confirm.order, confirm.rank, shards)
         return Confirmation(self._store, recipe, confirm.order, confirm.documents).false_duplicates(confirm.rank, found)
 
-    def _write(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
-        spec, part = self._spec, self._part(number)
+    def _write_mark_part(self, number: int, marks: "_Marks") -> tuple[Ground, ...]:
+        spec, part = self._spec, self._open_fingerprint_part(number)
 
         def write() -> None:
-            ordinals = marks.of_shard(number)
+            ordinals = marks.shard_marks(number)
             write_array(part.file("marks"), ordinals)
             part.rows = len(ordinals)
             if spec.confirm:
-                part.counts = {NOT_CONFIRMED: marks.refuted(number)}
+                part.counts = {NOT_CONFIRMED: marks.removed_mark_count(number)}
 
         return write_shards(self._store, [part], write)
 
@@ -179,18 +179,18 @@ class _Marks:
             shards, ordinals = shards[mine], ordinals[mine]
         self._marked[self._begins[shards - self._first] + ordinals] = True
 
-    def refute(self, positions: U64) -> None:
+    def remove_marks(self, positions: U64) -> None:
         """Takes the marks of some positions away."""
         shards = (positions >> np.uint64(32)).astype(np.int64)
         places = self._begins[shards - self._first] + (positions & np.uint64(0xFFFFFFFF)).astype(np.int64)
         self._marked[places] = False
         self._refuted = np.bincount(shards, minlength=len(self._hashes))
 
-    def refuted(self, number: int) -> int:
+    def removed_mark_count(self, number: int) -> int:
         """How many marks of a shard were taken away."""
         return int(self._refuted[number])
 
-    def of_shard(self, number: int) -> NDArray[np.uint32]:
+    def shard_marks(self, number: int) -> NDArray[np.uint32]:
         """The marked hashes of a shard, ascending."""
         begin, end = self._begins[number - self._first : number - self._first + 2]
         return np.flatnonzero(self._marked[begin:end]).astype("<u4")

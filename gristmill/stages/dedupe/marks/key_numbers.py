@@ -54,7 +54,7 @@ class KeyNumbers:
         """
         begin = 0
         while begin < repeats.rows:
-            keys = repeats.column(0, begin, begin + self._most)
+            keys = repeats.read_column_range(0, begin, begin + self._most)
             end = begin + len(keys)
             if end < repeats.rows:
                 cut = int(np.searchsorted(keys, keys[-1]))
@@ -65,7 +65,7 @@ class KeyNumbers:
             self._add_keys(firsts, repeats, begin, end)
             begin = end
 
-    def of_shard(self, number: int) -> NDArray[np.void]:
+    def shard_key_marks(self, number: int) -> NDArray[np.void]:
         """The KEY_MARK records of a shard, one for each document that shares its key (n)."""
         begin, end = self._begins[number - self._first : number - self._first + 2]
         ordinals = np.flatnonzero(self._sizes[begin:end])
@@ -79,50 +79,50 @@ class KeyNumbers:
         keys, positions = repeats.read(begin, end)
         distinct = np.unique(keys).astype(np.int64)
         keys = np.concatenate([distinct, keys.astype(np.int64)])
-        positions = np.concatenate([self._firsts(firsts, distinct), positions])
-        order = np.lexsort((self._drawn(positions, repeats.path), keys))
+        positions = np.concatenate([self._first_key_positions(firsts, distinct), positions])
+        order = np.lexsort((self._draw_key_numbers(positions, repeats.path), keys))
         _, starts, counts = np.unique(keys[order], return_index=True, return_counts=True)
         numbers = np.arange(len(keys)) - np.repeat(starts, counts) + 1
-        self._write(positions[order], numbers, np.repeat(counts, counts))
+        self._write_key_numbers(positions[order], numbers, np.repeat(counts, counts))
 
     def _add_large(self, firsts: ColumnFile, repeats: ColumnFile, begin: int) -> int:
         """Numbers the documents of one key that has very many. Returns where its repeats end.
 
         They are read once for each range of drawn numbers, so that those of a range fit in memory.
         """
-        key = int(repeats.column(0, begin, begin + 1)[0])
+        key = int(repeats.read_column_range(0, begin, begin + 1)[0])
         end = begin
         for start in range(begin, repeats.rows, self._most):
-            same = int((repeats.column(0, start, start + self._most) == key).sum())
+            same = int((repeats.read_column_range(0, start, start + self._most) == key).sum())
             end += same
             if same < self._most:
                 break
         ranges = -(-(end - begin + 1) // self._most)
         before = 0
         for number in range(ranges):
-            some = list(self._within(firsts, repeats, (key, begin, end), (number, ranges)))
+            some = list(self._positions_in_draw_range(firsts, repeats, (key, begin, end), (number, ranges)))
             positions = np.concatenate([each for each, _ in some])
             positions = positions[np.argsort(np.concatenate([each for _, each in some]))]
             numbers = np.arange(before, before + len(positions)) + 1
             before += len(positions)
-            self._write(positions, numbers, np.full(len(positions), end - begin + 1))
+            self._write_key_numbers(positions, numbers, np.full(len(positions), end - begin + 1))
         return end
 
-    def _within(
+    def _positions_in_draw_range(
         self, firsts: ColumnFile, repeats: ColumnFile, place: tuple[int, int, int], part: tuple[int, int]
     ) -> Iterator[tuple[U64, U64]]:
         """Positions of a key and their drawn numbers, of those whose drawn numbers are in one range of several."""
         key, begin, end = place
         number, ranges = part
         low, high = (number << 64) // ranges, ((number + 1) << 64) // ranges - 1
-        pieces = [self._firsts(firsts, np.array([key]))]
+        pieces = [self._first_key_positions(firsts, np.array([key]))]
         starts = range(begin, end, self._most)
-        for positions in (*pieces, *(repeats.column(1, at, min(at + self._most, end)) for at in starts)):
-            drawn = self._drawn(positions, repeats.path)
+        for positions in (*pieces, *(repeats.read_column_range(1, at, min(at + self._most, end)) for at in starts)):
+            drawn = self._draw_key_numbers(positions, repeats.path)
             mine = (drawn >= np.uint64(low)) & (drawn <= np.uint64(high))
             yield positions[mine], drawn[mine]
 
-    def _firsts(self, firsts: ColumnFile, keys: Places) -> U64:
+    def _first_key_positions(self, firsts: ColumnFile, keys: Places) -> U64:
         """Where each key occurs first; the keys ascend."""
         if len(keys) and int(keys[-1]) >= firsts.rows:
             raise DataError(f"{firsts.path}: it lacks a key; make the runs again")
@@ -131,18 +131,18 @@ class KeyNumbers:
         while at < len(keys):
             start = int(keys[at])
             end = int(np.searchsorted(keys, start + self._most))
-            found[at:end] = firsts.column(0, start, start + self._most)[keys[at:end] - start]
+            found[at:end] = firsts.read_column_range(0, start, start + self._most)[keys[at:end] - start]
             at = end
         return found
 
-    def _drawn(self, positions: U64, path: str) -> U64:
+    def _draw_key_numbers(self, positions: U64, path: str) -> U64:
         shards = (positions >> np.uint64(32)).astype(np.int64)
         ordinals = (positions & _ORDINAL).astype(np.int64)
         if len(shards) and (int(shards.max()) >= len(self._hashes) or (ordinals >= self._hashes[shards]).any()):
             raise DataError(f"{path}: a position that the snapshot does not have; make its partition again")
         return drawn_from(self._seeds[shards] + ordinals.astype(np.uint64))
 
-    def _write(self, positions: U64, numbers: Places, sizes: Places) -> None:
+    def _write_key_numbers(self, positions: U64, numbers: Places, sizes: Places) -> None:
         shards = (positions >> np.uint64(32)).astype(np.int64)
         mine = np.flatnonzero((shards >= self._first) & (shards < self._last))
         places = self._begins[shards[mine] - self._first] + (positions[mine] & _ORDINAL).astype(np.int64)

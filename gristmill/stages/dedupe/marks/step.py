@@ -80,13 +80,13 @@ class MarksStep(OneAssetStep):
             RecipeError: the order has no such snapshot.
             DataError: the runs were made from other fingerprints, or the verdicts from other runs.
         """
-        rank = self._rank()
+        rank = self._snapshot_rank()
         prints = place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)
         ledger, shards = read_ledger(store, prints)
         hashes = [file.hashes for file in hash_files(shards, prints.table, self.dedupe.fingerprint_recipe.digest)]
         runs = SnapshotRuns(store, self.dedupe, self.source, self.snapshot)
         round_ = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
-        verdicts, parts = self._verdicts(store, round_)
+        verdicts, parts = self._round_verdicts(store, round_)
         _check_upstream(runs.place, runs.ledger.inputs, ledger.upstream)
         _check_upstream(round_, verdicts.inputs, runs.ledger.upstream)
         repeats = tuple(runs.file(bucket, "repeats") for bucket in range(self.dedupe.buckets))
@@ -101,7 +101,7 @@ class MarksStep(OneAssetStep):
             firsts = tuple(runs.file(bucket, "positions") for bucket in range(self.dedupe.buckets))
             read = digest_of([self.snapshot, names, [file.digest for file in firsts]])
             inputs = (*inputs, Input(runs.place.asset, "positions", read))
-        texts = self._texts(store, rank) if self.dedupe.confirm else {}
+        texts = self._compared_documents(store, rank) if self.dedupe.confirm else {}
         if texts:
             read = digest_of([[each, *msgspec.to_builtins(texts[each])] for each in sorted(texts)])
             inputs = (*inputs, Input(texts[rank].asset, "texts", read))
@@ -117,13 +117,13 @@ class MarksStep(OneAssetStep):
             hashes=tuple(hashes),
             repeats=repeats,
             found=found,
-            confirm=self._confirm(rank, texts),
+            confirm=self._confirmation_request(rank, texts),
             firsts=firsts,
         )
         each = _CONFIRMED_BYTES if self.dedupe.confirm else _NUMBERED_BYTES if firsts else 2
         return NeighboursPlan(target, spec, tuple(hashes), min(memory // each, -(-sum(hashes) // _ITEMS)))
 
-    def _verdicts(self, store: Store, round_: Place) -> tuple[Ledger, list[Shard]]:
+    def _round_verdicts(self, store: Store, round_: Place) -> tuple[Ledger, list[Shard]]:
         """The ledger and the parts of the verdicts of a round.
 
         Raises:
@@ -139,12 +139,12 @@ class MarksStep(OneAssetStep):
             )
         return verdicts, parts
 
-    def _confirm(self, rank: int, texts: Mapping[int, Upstream]) -> Confirm | None:
+    def _confirmation_request(self, rank: int, texts: Mapping[int, Upstream]) -> Confirm | None:
         documents = {each: upstream.fingerprint for each, upstream in texts.items()}
         confirm = Confirm(self.dedupe.name, self.dedupe.recipe.digest, self.order, rank, documents)
         return confirm if self.dedupe.confirm else None
 
-    def _texts(self, store: Store, rank: int) -> dict[int, Upstream]:
+    def _compared_documents(self, store: Store, rank: int) -> dict[int, Upstream]:
         """The documents of the snapshots that are compared with one, by rank, as their fingerprints name them."""
         mine, found = self.order.entries[rank], dict[int, Upstream]()
         for other, entry in enumerate(self.order.entries):
@@ -156,7 +156,7 @@ class MarksStep(OneAssetStep):
             found.update((other, up) for up in (head.inputs if head else ()) if kind_of(up.asset) is DOCUMENTS)
         return found
 
-    def _rank(self) -> int:
+    def _snapshot_rank(self) -> int:
         for rank, entry in enumerate(self.order.entries):
             if (entry.source, entry.snapshot) == (self.source, self.snapshot):
                 return rank

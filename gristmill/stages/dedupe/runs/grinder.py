@@ -68,22 +68,26 @@ class RunsGrinder(ShardGrinder[RunsSpec, Neighbours]):
             readers = {number: BucketReader(self._store, spec.files, indexes, number) for number in numbers}
             blocks: list[memoryview] | None = None
             if len(numbers) > 1 and HASH_BYTES * sum(each.hashes for each in readers.values()) <= spec.memory // 4:
-                blocks = list(threads.map(lambda *each: self._block(body, *each), spec.files, indexes))
+                blocks = list(threads.map(lambda *each: self._read_bucket_blocks(body, *each), spec.files, indexes))
             for number, reader in readers.items():
                 if blocks is None:
-                    pieces = reader.pieces(max(1, spec.memory // _PIECE), spill)
+                    pieces = reader.read_ordered_hashes(max(1, spec.memory // _PIECE), spill)
                 else:
                     cuts = zip(blocks, indexes, strict=True)
-                    pieces = reader.of_blocks([_cut(block, index, body.first, number) for block, index in cuts])
-                ground += self._write(number, pieces, reader.hashes, spill)
+                    pieces = reader.read_given_blocks(
+                        [_slice_bucket_block(block, index, body.first, number) for block, index in cuts]
+                    )
+                ground += self._write_bucket_run(number, pieces, reader.hashes, spill)
         return Outcome(tuple(ground), facts={"bytes spilled": spill.bytes} if spill.bytes else {})
 
-    def _block(self, body: Neighbours, file: HashFile, index: BlockIndex) -> memoryview:
+    def _read_bucket_blocks(self, body: Neighbours, file: HashFile, index: BlockIndex) -> memoryview:
         """The blocks of all buckets of an item, one after another."""
         begin, end = (HASH_BYTES * int(index.offsets[bucket]) for bucket in (body.first, body.last))
         return memoryview(self._store.read_range(file.path, begin, end) if end > begin else b"")
 
-    def _write(self, number: int, pieces: Iterator[PlacedHashes], hashes: int, spill: Spill) -> tuple[Ground, ...]:
+    def _write_bucket_run(
+        self, number: int, pieces: Iterator[PlacedHashes], hashes: int, spill: Spill
+    ) -> tuple[Ground, ...]:
         spec, name = self._spec, bucket_name(number)
         inputs = (Input(spec.fingerprints, "hashes", spec.contents[number]),)
         part = BinaryPart(self._store, spec, name, inputs)
@@ -99,7 +103,7 @@ class RunsGrinder(ShardGrinder[RunsSpec, Neighbours]):
         return write_shards(self._store, [part], write)
 
 
-def _cut(block: memoryview, index: BlockIndex, first: int, bucket: int) -> memoryview:
+def _slice_bucket_block(block: memoryview, index: BlockIndex, first: int, bucket: int) -> memoryview:
     """The block of a bucket among the blocks of buckets from `first` on."""
     begin, end = (HASH_BYTES * int(index.offsets[at] - index.offsets[first]) for at in (bucket, bucket + 1))
     return block[begin:end]

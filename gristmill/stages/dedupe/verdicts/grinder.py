@@ -18,7 +18,7 @@ from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.json_object import Integer
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, ColumnFile, ColumnWriter, Spill
-from gristmill.stages.dedupe.comparison import Comparison, Keepers, counts_by_power, firsts_of
+from gristmill.stages.dedupe.comparison import Comparison, Keepers, count_first_occurrences, counts_by_power
 from gristmill.stages.dedupe.hash_order import Places, are_ascending, bucket_range
 from gristmill.stages.dedupe.merging import merge_windows
 from gristmill.stages.dedupe.verdicts.old_run import OldRun
@@ -86,12 +86,12 @@ class VerdictsGrinder(ShardGrinder[VerdictsSpec, VerdictsItem]):
 
             def write() -> None:
                 bucket = _Bucket(self._store, spec, body, spill)
-                bucket.compare()
+                bucket.compare_all_hashes()
                 for rank, found in sorted(bucket.found.items()):
                     found.copy_to(part.file(str(rank)))
                 part.rows = sum(found.rows for found in bucket.found.values())
                 part.facts = {
-                    "matrix": bucket.matrix,
+                    "matrix": bucket.family_count_matrix,
                     "histogram": bucket.histogram.tolist(),
                     "largest": msgspec.to_builtins(bucket.largest.found),
                 }
@@ -116,7 +116,7 @@ class _New:
                 f" {self.hashes.rows:,}; make the runs again"
             )
 
-    def times(self, start: int, stop: int) -> NDArray[np.int64]:
+    def hash_occurrence_counts(self, start: int, stop: int) -> NDArray[np.int64]:
         """How often each of the hashes [start, stop) occurs in the snapshot. Ranges are asked for in their order."""
         times = np.ones(stop - start, np.int64)
         indexes, counts = self._counts.read(self._counted, self._counted + stop - start)
@@ -149,29 +149,33 @@ class _Bucket:
         self.found = {rank: ColumnWriter(FOUND, spill, spec.memory // 8 // len(body.new)) for rank in body.new}
         self._matrix: dict[tuple[int, int], int] = {}
         self.histogram = np.zeros(0, np.int64)
-        self.largest = MostRepeated(lambda rank, place: int(self._new[rank].positions.column(0, place, place + 1)[0]))
+        self.largest = MostRepeated(
+            lambda rank, place: int(self._new[rank].positions.read_column_range(0, place, place + 1)[0])
+        )
 
     @property
-    def matrix(self) -> list[list[int]]:
+    def family_count_matrix(self) -> list[list[int]]:
         return [[*pair, count] for pair, count in sorted(self._matrix.items())]
 
-    def compare(self) -> None:
+    def compare_all_hashes(self) -> None:
         """Compares everything, one range of hashes after another."""
         for window in merge_windows([each.hashes for each in self._new.values()], self._most):
             for new, (_, hi, lo) in zip(self._new.values(), window, strict=True):
-                self._check(new, hi, lo)
+                self._check_new_hashes(new, hi, lo)
             comparison = Comparison(list(self._new), window)
             times: dict[int, NDArray[np.int64]] = {}
             for rank, newcomer in comparison.newcomers.items():
-                times[rank] = self._new[rank].times(newcomer.start, newcomer.start + len(newcomer.places))
+                times[rank] = self._new[rank].hash_occurrence_counts(
+                    newcomer.start, newcomer.start + len(newcomer.places)
+                )
                 comparison.add_snapshot(rank, newcomer.places, times[rank])
-            self._judge(comparison)
-            for rank, first, count in firsts_of(comparison, times):
+            self._judge_hash_range(comparison)
+            for rank, first, count in count_first_occurrences(comparison, times):
                 self._matrix[rank, first] = self._matrix.get((rank, first), 0) + count
-            self._count(counts_by_power(comparison.times))
+            self._add_counts(counts_by_power(comparison.times))
             self.largest.add(comparison, times)
 
-    def _judge(self, comparison: Comparison) -> None:
+    def _judge_hash_range(self, comparison: Comparison) -> None:
         """Finds the verdicts of a range. Each earlier snapshot is in one family at most, and is read once."""
         left = dict(self._old)
         for family in self._families:
@@ -179,29 +183,29 @@ class _Bucket:
             for member in family:
                 newcomer = comparison.newcomers.get(member.rank)
                 if newcomer is not None:
-                    self._write(member.rank, *keepers.found(newcomer))
+                    self._write_verdicts(member.rank, *keepers.find_kept_hashes(newcomer))
                     places = newcomer.places
                     indexes = np.arange(newcomer.start, newcomer.start + len(places))
                 else:
                     places, indexes = left.pop(member.rank).shared_hashes(comparison.hi, comparison.lo)
                     comparison.add_snapshot(member.rank, places, 1)
                 if member.keeps:
-                    keepers.keep(member.rank, places, indexes)
+                    keepers.add_kept_hashes(member.rank, places, indexes)
         for rank, run in left.items():
             comparison.add_snapshot(rank, run.shared_hashes(comparison.hi, comparison.lo)[0], 1)
 
-    def _write(self, rank: int, at: Places, ranks: NDArray[np.int32], indexes: NDArray[np.uint32]) -> None:
+    def _write_verdicts(self, rank: int, at: Places, ranks: NDArray[np.int32], indexes: NDArray[np.uint32]) -> None:
         if len(at):
             begin = int(at[0])
-            positions = self._new[rank].positions.column(0, begin, int(at[-1]) + 1)[at - begin]
+            positions = self._new[rank].positions.read_column_range(0, begin, int(at[-1]) + 1)[at - begin]
             self.found[rank].write(positions, ranks, indexes)
 
-    def _check(self, new: _New, hi: NDArray[np.uint64], lo: NDArray[np.uint64]) -> None:
+    def _check_new_hashes(self, new: _New, hi: NDArray[np.uint64], lo: NDArray[np.uint64]) -> None:
         low, high = self._range
         if len(hi) and not (are_ascending(hi, lo) and low <= int(hi[0]) and int(hi[-1]) < high):
             raise DataError(f"{new.hashes.path}: its hashes are not those of its bucket in order; make the runs again")
 
-    def _count(self, more: NDArray[np.int64]) -> None:
+    def _add_counts(self, more: NDArray[np.int64]) -> None:
         size = max(len(more), len(self.histogram))
         self.histogram = np.pad(self.histogram, (0, size - len(self.histogram)))
         self.histogram[: len(more)] += more
@@ -238,9 +242,11 @@ class MostRepeated:
             some = some[comparison.times[some] >= np.partition(comparison.times[some], -LARGEST)[-LARGEST]]
         some = some[np.argsort(-comparison.times[some], kind="stable")][:LARGEST]
         if len(some):
-            self.found = most_repeated(self.found + [self._unit(comparison, times, at) for at in some.tolist()])
+            self.found = most_repeated(
+                self.found + [self._repeated_unit(comparison, times, at) for at in some.tolist()]
+            )
 
-    def _unit(self, comparison: Comparison, times: Mapping[int, NDArray[np.int64]], at: int) -> RepeatedUnit:
+    def _repeated_unit(self, comparison: Comparison, times: Mapping[int, NDArray[np.int64]], at: int) -> RepeatedUnit:
         new, first = 0, (0, 0)
         for rank, newcomer in sorted(comparison.newcomers.items(), reverse=True):
             place = int(np.searchsorted(newcomer.places, at))

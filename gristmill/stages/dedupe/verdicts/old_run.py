@@ -43,14 +43,14 @@ class OldRun:
         if not len(hi):
             return _NONE, _NONE
         if self._spill is None:
-            high, low = self._checked(file.read(0, file.rows))
+            high, low = self._check_hash_order(file.read(0, file.rows))
             return shared_hashes(hi, lo, high, low)
         found: list[tuple[Places, Places]] = []
         share = min(1.0, 1.1 * len(hi) / max(self._left, 1))
         self._left -= len(hi)
         while self._at < file.rows:
             count = min(int((file.rows - self._at) * share), self._spill.memory // _BLOCK_BYTES)
-            high, low = self._checked(file.read(self._at, self._at + max(count, _LEAST)))
+            high, low = self._check_hash_order(file.read(self._at, self._at + max(count, _LEAST)))
             cut = count_up_to(high, low, (hi[-1], lo[-1]))
             mine, theirs = shared_hashes(hi, lo, high[:cut], low[:cut])
             found.append((mine, theirs + self._at))
@@ -61,7 +61,7 @@ class OldRun:
             [each[1] for each in found] or [_NONE]
         )
 
-    def _checked(self, hashes: Sequence[U64]) -> tuple[U64, U64]:
+    def _check_hash_order(self, hashes: Sequence[U64]) -> tuple[U64, U64]:
         hi, lo = hashes
         if not are_ascending(hi, lo):
             raise DataError(f"{self._path}: its hashes are not in order; make the runs of its snapshot again")

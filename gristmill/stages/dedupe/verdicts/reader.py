@@ -67,16 +67,16 @@ class VerdictReader:
         positions, ranks, places = found.read(0, found.rows)
         keepers = np.zeros(len(positions), np.uint64)
         for other in np.unique(ranks).tolist():
-            run = self._run(other).file(bucket, "positions")
+            run = self._matching_run(other).file(bucket, "positions")
             kept = ColumnFile(self._store, run.path, run.digest, POSITIONS)
             mine = np.flatnonzero(ranks == other)
             if int(places[mine].max()) >= kept.rows:
                 raise DataError(f"{file.path}: a hash that {run.path} does not have; make the verdicts again")
-            keepers[mine] = kept.column(0, 0, kept.rows)[places[mine]]
+            keepers[mine] = kept.read_column_range(0, 0, kept.rows)[places[mine]]
         order = np.argsort(positions)
         return Pairs(positions[order], ranks[order], keepers[order])
 
-    def _run(self, rank: int) -> SnapshotRuns:
+    def _matching_run(self, rank: int) -> SnapshotRuns:
         """The run of a snapshot, if the verdicts were made from it."""
         if rank not in self._runs:
             if rank >= len(self._order.entries):

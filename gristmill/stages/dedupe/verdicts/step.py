@@ -24,7 +24,7 @@ from gristmill.stages.dedupe.columns import HASHES, POSITIONS, REPEATS, row_byte
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part
-from gristmill.stages.fingerprints.compared import Family, families_of
+from gristmill.stages.fingerprints.compared import Family, compared_families
 from gristmill.stages.fingerprints.order import Order, round_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
 
@@ -76,7 +76,7 @@ class VerdictsStep(OneAssetStep):
         Raises:
             RecipeError: the order has no such round.
         """
-        if not self.order.of_round(self.round):
+        if not self.order.ranks_of_round(self.round):
             raise RecipeError(f"dedupe {self.dedupe.name!r}: its order has no round {self.round}")
         runs = {
             rank: SnapshotRuns(store, self.dedupe, entry.source, entry.snapshot)
@@ -84,19 +84,21 @@ class VerdictsStep(OneAssetStep):
             if entry.round <= self.round
         }
         empty = {rank for rank, each in runs.items() if not each.ledger.totals["rows"]}
-        families = families_of(self.order, self.round, self.dedupe.scope, empty)
-        items = [self._item(runs, bucket, families) for bucket in range(self.dedupe.buckets)]
+        families = compared_families(self.order, self.round, self.dedupe.scope, empty)
+        items = [self._bucket_work_item(runs, bucket, families) for bucket in range(self.dedupe.buckets)]
         bodies = {bucket_name(item.bucket): item for item in items}
         upstream = tuple(each.ledger.upstream for each in runs.values())
         target = Target(self.made_place, self.recipe, upstream, wanted_shards(bodies))
         spec = partial(
             VerdictsSpec, buckets=self.dedupe.buckets, memory=self.dedupe.memory * MIB, families=tuple(families)
         )
-        return ShardPlan(target, spec, bodies, _weight)
+        return ShardPlan(target, spec, bodies, _item_weight)
 
-    def _item(self, runs: Mapping[int, "SnapshotRuns"], bucket: int, families: Sequence[Family]) -> VerdictsItem:
+    def _bucket_work_item(
+        self, runs: Mapping[int, "SnapshotRuns"], bucket: int, families: Sequence[Family]
+    ) -> VerdictsItem:
         """The work of a bucket. A hash file stands for all else of an earlier snapshot."""
-        new = {rank: runs[rank].new(bucket) for rank in self.order.of_round(self.round)}
+        new = {rank: runs[rank].new(bucket) for rank in self.order.ranks_of_round(self.round)}
         old = {rank: each.file(bucket, "hashes") for rank, each in runs.items() if rank not in new}
         read: dict[str, list[list[object]]] = {}
         for rank, each in runs.items():
@@ -166,10 +168,10 @@ def stored_file(row: Shard, table: str, name: str) -> StoredFile:
         DataError: the part has no such file.
     """
     path, _ = file_of_part(row, table, name)
-    record = BinaryPartRecord.of_row(row, table)
+    record = BinaryPartRecord.decode_from_row(row, table)
     return StoredFile(path, record.contents[name], record.objects[path][1])
 
 
-def _weight(body: VerdictsItem) -> int:
+def _item_weight(body: VerdictsItem) -> int:
     new = (run.hashes.bytes + run.positions.bytes + run.counts.bytes for run in body.new.values())
     return sum(new) + sum(file.bytes for file in body.old.values())

@@ -18,7 +18,7 @@ from gristmill.lake.rows.batches import TextRow, check_same_ids
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.carried import carried_name
 from gristmill.recipes.rules import Column
-from gristmill.recipes.selection import label_of, set_of
+from gristmill.recipes.selection import label_of_column, set_of_column
 from gristmill.stages.mixing.carrying.carrier import Carrier, CarrySpec, TextDiffers
 from gristmill.stages.mixing.columns.chosen_labels import read_labels
 from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside
@@ -72,19 +72,19 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
 
     def grind(self, item: Item, body: CarryingItem) -> Outcome:
         output = _CarriedOutput(self._store, self._spec, item.name, body.inputs)
-        return self.grind_shard(output, lambda: self._carry(body, output))
+        return self.grind_shard(output, lambda: self._carry_shard_labels(body, output))
 
-    def _carry(self, body: CarryingItem, output: _CarriedOutput) -> None:
+    def _carry_shard_labels(self, body: CarryingItem, output: _CarriedOutput) -> None:
         carrier = Carrier(self._spec.carry)
         file = shard_file(self._store, self._spec.before, body.before)
         path = file.path
         sets = _SetsBeside(self._store, self._spec, body, [edit.column for edit in carrier.edits])
         kept = _KeptTexts(self._store, self._spec.after, body.after)
         for first, rows in file.rows(TextRow):
-            labels, marked = sets.take(rows, path, first)
+            labels, marked = sets.next_row_labels(rows, path, first)
             found: list[AttributeRow] = []
             for number, row in enumerate(rows):
-                text = kept.text_of(row.pair)
+                text = kept.next_text_of_pair(row.pair)
                 if text is None:
                     continue
                 try:
@@ -118,7 +118,7 @@ class _KeptTexts:
         self._next = next(self._rows, None)
         self.row = 0
 
-    def text_of(self, pair: Pair) -> str | None:
+    def next_text_of_pair(self, pair: Pair) -> str | None:
         """The text of the next row, if it is the one of this pair; None: the row of this pair was not kept."""
         if self._next is None or self._next.pair != pair:
             return None
@@ -146,11 +146,11 @@ class _SetsBeside:
     def __init__(self, store: Store, spec: CarryingSpec, body: CarryingItem, columns: Sequence[Column]) -> None:
         self._name, self._columns = spec.name, columns
         self._feeds = {
-            name: shard_file(store, attributes_beside(spec.before, name), shard).feed()
+            name: shard_file(store, attributes_beside(spec.before, name), shard).open_row_feed()
             for name, shard in sorted(body.sets.items())
         }
 
-    def take(
+    def next_row_labels(
         self, rows: Sequence[TextRow], path: str, first: int
     ) -> tuple[Sequence[AttributeRow], list[Sequence[Marked | None]]]:
         """The labels of each of the next rows, and for each edit the spans of each row.
@@ -163,7 +163,9 @@ class _SetsBeside:
         spans: dict[str, Sequence[Marked | None]] = {}
         for name, feed in self._feeds.items():
             lines = feed.next_rows(len(rows), path)
-            wanted = tuple(sorted({label_of(column) for column in self._columns if set_of(column) == name}))
+            wanted = tuple(
+                sorted({label_of_column(column) for column in self._columns if set_of_column(column) == name})
+            )
             theirs, found = read_labels(lines, name, wanted, feed.path, first, lengths)
             check_same_ids(pairs, theirs, path, feed.path, first)
             spans |= {f"{name}__{label}": each for label, each in found.items()}

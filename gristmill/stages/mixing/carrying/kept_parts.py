@@ -57,21 +57,21 @@ def left_by_change(before: str, after: str) -> list[KeptPart]:
     >>> left_by_change("Title\n\nto be  or not\n", "to be or not\n")
     [KeptPart(before=7, after=0, length=6), KeptPart(before=14, after=6, length=7)]
     """
-    return _joined(_kept(before, after, 0, 0, (_lines, _words)))
+    return _join_adjacent_parts(_find_kept_parts(before, after, 0, 0, (_split_into_lines, _split_into_words)))
 
 
 _Cut = Callable[[str], list[str]]
 
 
-def _lines(text: str) -> list[str]:
+def _split_into_lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _words(text: str) -> list[str]:
+def _split_into_words(text: str) -> list[str]:
     return re.findall(r"\s+|\S+", text)
 
 
-def _kept(before: str, after: str, one: int, other: int, cuts: Sequence[_Cut]) -> Iterator[KeptPart]:
+def _find_kept_parts(before: str, after: str, one: int, other: int, cuts: Sequence[_Cut]) -> Iterator[KeptPart]:
     """The kept parts of two texts, cut first into large pieces and then into small ones.
 
     `one` and `other`: where the texts begin.
@@ -79,11 +79,13 @@ def _kept(before: str, after: str, one: int, other: int, cuts: Sequence[_Cut]) -
     if not before or not after:
         return
     if not cuts:
-        yield from _around(before, after, one, other)
+        yield from _common_prefix_and_suffix(before, after, one, other)
         return
     here = there = 0
     for part in [*_same_pieces(cuts[0](before), cuts[0](after)), KeptPart(len(before), len(after), 0)]:
-        yield from _kept(before[here : part.before], after[there : part.after], one + here, other + there, cuts[1:])
+        yield from _find_kept_parts(
+            before[here : part.before], after[there : part.after], one + here, other + there, cuts[1:]
+        )
         yield KeptPart(one + part.before, other + part.after, part.length)
         here, there = part.before + part.length, part.after + part.length
 
@@ -94,11 +96,11 @@ def _same_pieces(pieces: Sequence[str], others: Sequence[str]) -> Iterator[KeptP
     counts, other_counts = Counter(pieces), Counter(others)
     where = {piece: number for number, piece in enumerate(others) if other_counts[piece] == 1}
     pairs = [(i, where[piece]) for i, piece in enumerate(pieces) if counts[piece] == 1 and piece in where]
-    for i, j in _rising(pairs):
+    for i, j in _longest_rising_chain(pairs):
         yield KeptPart(starts[i], other_starts[j], len(pieces[i]))
 
 
-def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_rising_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest chain of pairs whose second numbers rise; the first ones do."""
     ends: list[int] = []  # the smallest second number with which a chain of each length ends
     last: list[int] = []  # the index of its pair
@@ -115,7 +117,7 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-def _around(before: str, after: str, one: int, other: int) -> list[KeptPart]:
+def _common_prefix_and_suffix(before: str, after: str, one: int, other: int) -> list[KeptPart]:
     """What two texts begin with and end with. `one` and `other`: where they begin."""
     head = _same_start(before, after)
     tail = _same_start(before[head:][::-1], after[head:][::-1])
@@ -135,7 +137,7 @@ def _same_start(one: str, other: str) -> int:
     return low
 
 
-def _joined(parts: Iterable[KeptPart]) -> list[KeptPart]:
+def _join_adjacent_parts(parts: Iterable[KeptPart]) -> list[KeptPart]:
     """The parts, with those as one that follow each other in both texts."""
     joined: list[KeptPart] = []
     for part in parts:

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.model import Input, Ledger, Recipe, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.carried import carried_name
 from gristmill.recipes.label import Score, Spans
-from gristmill.recipes.selection import set_of
+from gristmill.recipes.selection import set_of_column
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.carrying.carrier import CarrySpec
 from gristmill.stages.mixing.carrying.grinder import CarryingItem, CarryingSpec
@@ -68,7 +68,7 @@ class CarryingStep(OneAssetStep):
     def sets(self) -> tuple[str, ...]:
         """The sets that are read: the one that is carried, and those that have the spans of edits."""
         revision = self.source.revision(self.version)
-        edited = {set_of(edit.column) for edit in revision.edits} if revision else set[str]()
+        edited = {set_of_column(edit.column) for edit in revision.edits} if revision else set[str]()
         return tuple(sorted({self.name, *edited}))
 
     @property

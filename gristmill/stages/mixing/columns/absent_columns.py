@@ -12,11 +12,11 @@ from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.edit import is_of_edit
 from gristmill.recipes.rules import Column
-from gristmill.recipes.selection import is_attribute, label_of, set_of
+from gristmill.recipes.selection import is_attribute, label_of_column, set_of_column
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.mixing.row_filter import ABSENT
@@ -58,19 +58,21 @@ class AbsentColumns:
         for column in self._columns:
             lacking = counts.get(f"{ABSENT}{column.name}", 0)
             if lacking and lacking == shard.rows and not self._is_optional(column):
-                raise DataError(self._complaint(column, shard, sets or {}))
+                raise DataError(self._absent_column_message(column, shard, sets or {}))
 
     def _is_optional(self, column: Column) -> bool:
         """Whether the tagger declares that documents may lack the label."""
         if not is_attribute(column):
             return False
         try:
-            label = find_recipe("taggers", Tagger, self._shelves, set_of(column)).declaration(label_of(column))
+            label = find_recipe("taggers", Tagger, self._shelves, set_of_column(column)).declaration(
+                label_of_column(column)
+            )
         except RecipeError:  # the set of a tagger that this worker does not know
             return False
         return label is not None and label.optional
 
-    def _complaint(self, column: Column, shard: Shard, sets: Mapping[str, Shard]) -> str:
+    def _absent_column_message(self, column: Column, shard: Shard, sets: Mapping[str, Shard]) -> str:
         rows = "its only row does not have" if shard.rows == 1 else f"none of its {shard.rows:,} rows has"
         if not is_attribute(column):
             path = shard_file(self._store, self._documents, shard).path
@@ -78,19 +80,20 @@ class AbsentColumns:
                 f"{path}: {rows} {column.path} (column {column.name!r}); correct the path,"
                 f" or say field({column.path!r}, ..., optional=True) if a whole shard may lack it"
             )
-        beside = attributes_beside(self._documents, set_of(column))
+        beside = attributes_beside(self._documents, set_of_column(column))
         file = ShardFile(self._store, beside.shard(shard.name), shard)
-        if set_of(column) in sets:
-            file = shard_file(self._store, beside, sets[set_of(column)])
+        if set_of_column(column) in sets:
+            file = shard_file(self._store, beside, sets[set_of_column(column)])
         mend = f"Edit(spans={column.path!r}, ..." if is_of_edit(column) else f"{column.type}({column.path!r}"
+        label, name = label_of_column(column), set_of_column(column)
         return (
-            f"{file.path}: {rows} a label {label_of(column)!r} of the set {set_of(column)} (column {column.name!r});"
-            f" {known_names(label_of(column), self._labels(file, set_of(column)))}; correct the label, or say"
+            f"{file.path}: {rows} a label {label!r} of the set {name} (column {column.name!r});"
+            f" {known_names(label, self._first_block_labels(file, name))}; correct the label, or say"
             f" {mend}, optional=True) if a whole shard may lack it"
         )
 
     @staticmethod
-    def _labels(file: ShardFile, name: str) -> list[str]:
+    def _first_block_labels(file: ShardFile, name: str) -> list[str]:
         """The labels in the first block of a set's shard."""
         block = next(file.blocks(verified=False), b"")
-        return sorted({label for row in parse_rows(rows_of(block), name, file.path, 0) for label in row.labels})
+        return sorted({label for row in parse_rows(split_rows(block), name, file.path, 0) for label in row.labels})

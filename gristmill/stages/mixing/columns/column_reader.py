@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from gristmill.errors import MalformedRow, RecipeError
 from gristmill.lake.rows.attribute import Spans
 from gristmill.recipes.rules import Column
-from gristmill.recipes.selection import is_attribute, label_of, set_of
+from gristmill.recipes.selection import is_attribute, label_of_column, set_of_column
 
 _TYPES: Mapping[str, Any] = {
     "VARCHAR": str,
@@ -24,18 +24,18 @@ _Tree = dict[str, Any]
 """The type of each key of an object, or the tree of the object that it holds."""
 
 
-def _struct(name: str, tree: _Tree) -> Any:
+def _struct_type(name: str, tree: _Tree) -> Any:
     """A struct type with the declared keys of an object. The decoder skips all other keys, which saves time."""
     fields = []
     rename = {}
     for number, (key, kind) in enumerate(sorted(tree.items())):
-        inner = _struct(f"{name}_{number}", kind) if isinstance(kind, dict) else kind
+        inner = _struct_type(f"{name}_{number}", kind) if isinstance(kind, dict) else kind
         fields.append((f"f{number}", inner | UnsetType | None, UNSET))
         rename[f"f{number}"] = key
     return msgspec.defstruct(name, fields, rename=rename)
 
 
-def _grow(tree: _Tree, column: Column) -> None:
+def _add_column_type(tree: _Tree, column: Column) -> None:
     """Adds the type of a column to a tree, at the path of the column."""
     keys = column.path.split(".")
     for key in keys[:-1]:
@@ -48,12 +48,12 @@ def _grow(tree: _Tree, column: Column) -> None:
         raise RecipeError(f"column {column.name!r}: {column.path!r} is declared already with another type")
 
 
-def _extract(tree: _Tree, path: str) -> Extract:
+def _path_extractor(tree: _Tree, path: str) -> Extract:
     """A function that takes the value at a path from a decoded row; UNSET if a key is absent."""
     slots: list[str] = []
     subtree = tree
     for key in path.split("."):
-        slots.append(f"f{sorted(subtree).index(key)}")  # the name that _struct() gives the field
+        slots.append(f"f{sorted(subtree).index(key)}")  # the name that _struct_type() gives the field
         subtree = subtree[key] if isinstance(subtree[key], dict) else {}
 
     def value(row: Any) -> Any:
@@ -98,13 +98,13 @@ class ColumnReader:
         fields = [c for c in columns if not is_attribute(c) and not c.is_origin]
         self._origins = {c.name: origin_value(c) for c in columns if c.is_origin}
         for column in fields:
-            _grow(tree, column)
-        row = _struct("Row", tree)
+            _add_column_type(tree, column)
+        row = _struct_type("Row", tree)
         self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(row)
-        self._id, self._source = _extract(tree, "id"), _extract(tree, "source")
-        self._fields = [(c.name, _extract(tree, c.path)) for c in fields]
+        self._id, self._source = _path_extractor(tree, "id"), _path_extractor(tree, "source")
+        self._fields = [(c.name, _path_extractor(tree, c.path)) for c in fields]
         self._attributes = [c for c in columns if is_attribute(c)]
-        self.sets = tuple(sorted({set_of(c) for c in self._attributes}))
+        self.sets = tuple(sorted({set_of_column(c) for c in self._attributes}))
 
     def pairs(self, rows: Sequence[Any], path: str, first: int) -> list[tuple[str, str]]:
         """The (source, id) of each row.
@@ -146,7 +146,7 @@ class ColumnReader:
 
     def labels_of(self, name: str) -> tuple[str, ...]:
         """The labels that the columns read from one attribute set, sorted."""
-        return tuple(sorted({label_of(c) for c in self._attributes if set_of(c) == name}))
+        return tuple(sorted({label_of_column(c) for c in self._attributes if set_of_column(c) == name}))
 
     def labels(
         self, name: str, found: Mapping[str, Sequence[Spans | None]], path: str, first: int, absent: dict[str, int]
@@ -165,17 +165,19 @@ class ColumnReader:
         """
         values: dict[str, Sequence[Any]] = {}
         for column in self._attributes:
-            if set_of(column) != name:
+            if set_of_column(column) != name:
                 continue
-            column_spans = found[label_of(column)]
+            column_spans = found[label_of_column(column)]
             lacking = column_spans.count(None)
             if lacking:
                 absent[column.name] = absent.get(column.name, 0) + lacking
-            values[column.name] = column_spans if column.type == "spans" else _scores(column_spans, column, path, first)
+            values[column.name] = (
+                column_spans if column.type == "spans" else _single_span_scores(column_spans, column, path, first)
+            )
         return values
 
 
-def _scores(spans: Sequence[Spans | None], column: Column, path: str, first: int) -> list[float | None]:
+def _single_span_scores(spans: Sequence[Spans | None], column: Column, path: str, first: int) -> list[float | None]:
     """The score of each row's only span; None for a row without a span."""
     for number, each in enumerate(spans):
         if each is not None and len(each) > 1:

@@ -20,13 +20,13 @@ from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.lake.rows.shard_file import rows_of
-from gristmill.lake.store.hashing import sha256_of
+from gristmill.lake.rows.shard_file import split_rows
+from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import NOT_DECODED, read_free_form
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.edits.transform import Transform, codes_of
-from gristmill.recipes.selection import Selection, changes_rows, selection_of
-from gristmill.stages.mixing.edits.row_bytes import text_of
+from gristmill.recipes.edits.transform import Transform, code_of_transforms
+from gristmill.recipes.selection import Selection, changes_rows, read_selection
+from gristmill.stages.mixing.edits.row_bytes import text_of_line
 from gristmill.stages.mixing.edits.transforming import transforms_named
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import RowFilter
@@ -49,20 +49,20 @@ def edit_findings(store: Store, partition: Place, shelves: Sequence[str], say: S
         head, shards = read_ledger(store, partition)
     except DataError:
         return
-    documents = _unchanged(store, head) if changes_rows(head.recipe.parameters) else None
+    documents = _unchanged_documents(store, head) if changes_rows(head.recipe.parameters) else None
     if documents is None:
         return
     with read_free_form(partition.ledger):
-        selection = selection_of(head.recipe.parameters)
-    transforms = _transforms(store, partition, selection, shelves, say)
+        selection = read_selection(head.recipe.parameters)
+    transforms = _same_transforms(store, partition, selection, shelves, say)
     if transforms is None:
         return
     again = _MadeAgain(store, documents, selection, transforms)
     for shard in shards:
-        yield from _of_shard(store, partition, shard, again)
+        yield from _shard_edit_findings(store, partition, shard, again)
 
 
-def _unchanged(store: Store, head: Ledger) -> Place | None:
+def _unchanged_documents(store: Store, head: Ledger) -> Place | None:
     """The documents that were read; None if they, or the sets that were read with them, are others now."""
     read = [each for each in head.inputs if kind_of(each.asset) in {DOCUMENTS, ATTRIBUTES}]
     try:
@@ -72,7 +72,7 @@ def _unchanged(store: Store, head: Ledger) -> Place | None:
     return next((place(e.asset, e.snapshot) for e in read if same and kind_of(e.asset) is DOCUMENTS), None)
 
 
-def _transforms(
+def _same_transforms(
     store: Store, partition: Place, selection: Selection, shelves: Sequence[str], say: Say
 ) -> tuple[Transform, ...] | None:
     """The transforms of the recipe; None if they are not those that made the rows."""
@@ -82,13 +82,13 @@ def _transforms(
     except RecipeError as error:
         say(f"{who}: {error}")
         return None
-    if codes_of(transforms).has_changed(read_run_note(store, partition).codes):
+    if code_of_transforms(transforms).has_changed(read_run_note(store, partition).codes):
         say(f"{who}: the code of {', '.join(selection.transforms)} has changed since they were made")
         return None
     return transforms
 
 
-def _of_shard(store: Store, partition: Place, shard: Shard, again: "_MadeAgain") -> Iterator[Finding]:
+def _shard_edit_findings(store: Store, partition: Place, shard: Shard, again: "_MadeAgain") -> Iterator[Finding]:
     file = shard_file(store, partition, shard, sized=False)
     path = file.path
     if file.store.head(path) is None:
@@ -96,14 +96,14 @@ def _of_shard(store: Store, partition: Place, shard: Shard, again: "_MadeAgain")
     finding: Finding | None = None
     own = True  # whether the finding is about rows that could be read, so that the shard itself need not be proven
     try:
-        written = _WrittenRows(line for block in file.blocks() for line in rows_of(block))
+        written = _WrittenRows(line for block in file.blocks() for line in split_rows(block))
         finding = again.first_other(shard.name, written, path)
     except DataError as error:
         finding, own = Finding(path, None, f"its rows cannot be made again: {error}"), False
     except StoreError:
-        if again.is_whole(shard.name) and sha256_of(file.store, path) == shard.sha256:
+        if again.is_whole(shard.name) and hash_object(file.store, path) == shard.sha256:
             raise  # nothing is damaged, so the lake does not answer
-    if finding and again.is_whole(shard.name) and (own or sha256_of(file.store, path) == shard.sha256):
+    if finding and again.is_whole(shard.name) and (own or hash_object(file.store, path) == shard.sha256):
         yield finding
 
 
@@ -123,9 +123,9 @@ class _WrittenRows:
         self._number = -1
         self._next: tuple[int, bytes, Pair] | None = None
         self.matched: list[tuple[int, bytes]] = []
-        self._read()
+        self._read_next_rows()
 
-    def _read(self) -> None:
+    def _read_next_rows(self) -> None:
         line = next(self._lines, None)
         self._number += 1
         try:
@@ -134,7 +134,7 @@ class _WrittenRows:
             row = None  # the audit of the rows reports it
         self._next = None if row is None or line is None else (self._number, line, (row.source, str(row.id)))
 
-    def choose(self, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
+    def match_kept_rows(self, pairs: Sequence[Pair]) -> NDArray[np.bool_]:
         """Which of some rows were kept. `matched` has the number and the bytes of each of these."""
         chosen = np.zeros(len(pairs), np.bool_)
         self.matched = []
@@ -142,7 +142,7 @@ class _WrittenRows:
             if self._next is not None and self._next[2] == pair:
                 chosen[number] = True
                 self.matched.append(self._next[:2])
-                self._read()
+                self._read_next_rows()
         return chosen
 
 
@@ -153,10 +153,10 @@ class _MadeAgain:
         self._store, self._documents = store, documents
         self._selection = replace(selection, columns=(), include=(), exclude=(), blocklists=(), rate=1.0, held_out=None)
         self._transforms = transforms
-        self._shards = self._table(documents)
-        self._sets = {name: self._table(attributes_beside(documents, name)) for name in self._selection.sets}
+        self._shards = self._shard_table(documents)
+        self._sets = {name: self._shard_table(attributes_beside(documents, name)) for name in self._selection.sets}
 
-    def _table(self, partition: Place) -> Mapping[str, Shard]:
+    def _shard_table(self, partition: Place) -> Mapping[str, Shard]:
         return {row.name: row for row in read_ledger(self._store, partition)[1]}
 
     def first_other(self, name: str, written: _WrittenRows, path: str) -> Finding | None:
@@ -167,7 +167,9 @@ class _MadeAgain:
         """
         if name not in self._shards:
             return None
-        rows = RowFilter(self._store, self._documents, self._selection, (), self._transforms, chosen=written.choose)
+        rows = RowFilter(
+            self._store, self._documents, self._selection, (), self._transforms, chosen=written.match_kept_rows
+        )
         beside = {each: shards[name] for each, shards in self._sets.items()}
         finding: Finding | None = None
         for block in rows.blocks(self._shards[name], beside, {}):
@@ -182,11 +184,11 @@ class _MadeAgain:
 
 
 def _is_whole(file: ShardFile) -> bool:
-    return bool(file.store.head(file.path)) and sha256_of(file.store, file.path) == file.shard.sha256
+    return bool(file.store.head(file.path)) and hash_object(file.store, file.path) == file.shard.sha256
 
 
 def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], path: str) -> Finding | None:
-    lines = rows_of(block.block)
+    lines = split_rows(block.block)
     by_pair = {pair: number for number, pair in enumerate(block.pairs)}
     decode = msgspec.json.Decoder(_RowName).decode
     for row, found in matched:
@@ -210,7 +212,7 @@ def text_difference(made: bytes, found: bytes) -> str:
         found: the row in the lake, as JSON.
     """
     try:
-        texts = text_of(made), text_of(found)
+        texts = text_of_line(made), text_of_line(found)
     except DataError:
         return "it has no text"
     if texts[0] == texts[1]:

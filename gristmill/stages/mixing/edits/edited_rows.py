@@ -9,9 +9,9 @@ import numpy as np
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 from gristmill.recipes.selection import CHANGED
-from gristmill.stages.mixing.edits.row_bytes import Values, string_of, values_of, with_values
+from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, text_of_value, with_values
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 
 _RENDERED = ("messages", "input_ids")
@@ -44,7 +44,7 @@ class EditedRows:
     @cached_property
     def lines(self) -> list[bytes]:
         """The bytes of each row as it was read."""
-        return rows_of(self.block.block)
+        return split_rows(self.block.block)
 
     def kept_rows(self) -> list[int]:
         """The numbers of the rows in the block that are not dropped."""
@@ -63,14 +63,14 @@ class EditedRows:
         if number in self._texts:
             return self._texts[number]
         try:
-            return string_of(self._values(number).get("text"))
+            return text_of_value(self._original_values(number).get("text"))
         except DataError as error:
             raise MalformedRow(self._path, self.block.first + number, str(error)) from error
 
-    def _values(self, number: int) -> Values:
+    def _original_values(self, number: int) -> Values:
         """The bytes of each value of a row as it was read. They are found once."""
         if number not in self._fields:
-            self._fields[number] = values_of(self.lines[number])
+            self._fields[number] = object_value_bytes(self.lines[number])
         return self._fields[number]
 
     def documents(self, numbers: Sequence[int]) -> list[Document]:
@@ -109,16 +109,16 @@ class EditedRows:
         """
         self._check_not_rendered(number)
         self._texts[number] = text
-        self._count(f"{who}: rows changed", 1)
-        self._count(f"{who}: characters before", len(before))
-        self._count(f"{who}: characters after", len(text))
+        self._count_change(f"{who}: rows changed", 1)
+        self._count_change(f"{who}: characters before", len(before))
+        self._count_change(f"{who}: characters after", len(text))
 
     def change_metadata(self, number: int, metadata: bytes, who: str) -> None:
         """Gives a row other metadata, as JSON."""
         self._metadata[number] = metadata
-        self._count(f"{who}: metadata changed", 1)
+        self._count_change(f"{who}: metadata changed", 1)
 
-    def rewrite(self, number: int, line: bytes) -> None:
+    def replace_row_bytes(self, number: int, line: bytes) -> None:
         """Gives a row other bytes as a whole. It is not edited after this."""
         self._whole[number] = line
 
@@ -132,7 +132,7 @@ class EditedRows:
         if number in self._metadata:
             changed["metadata"] = self._metadata[number]
         line = self.lines[number]
-        return with_values(line, changed, self._values(number)) if changed else line
+        return with_values(line, changed, self._original_values(number)) if changed else line
 
     def edited_block(self) -> FilteredBlock:
         """The block with its edits, and with the decisions of edits and transforms."""
@@ -140,18 +140,18 @@ class EditedRows:
         made = {number: self.line(number) for number in sorted(numbers) if not self._decisions[number]}
         edits = {number: line for number, line in made.items() if line != self.lines[number]}
         if edits:
-            self._count(CHANGED, len(edits))
+            self._count_change(CHANGED, len(edits))
         return self.block._replace(decisions=self._decisions, reasons=self._reasons).with_edits(edits)
 
-    def _count(self, name: str, number: int) -> None:
+    def _count_change(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def _check_not_rendered(self, number: int) -> None:
-        metadata = self._values(number).get("metadata", msgspec.Raw(b"null"))
+        metadata = self._original_values(number).get("metadata", msgspec.Raw(b"null"))
         if b"[" not in bytes(metadata):
             return
         for key in _RENDERED:
-            value = values_of(metadata).get(key)
+            value = object_value_bytes(metadata).get(key)
             if value is not None and bytes(value).startswith(b"["):
                 raise MalformedRow(
                     self._path,

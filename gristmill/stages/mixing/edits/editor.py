@@ -58,7 +58,7 @@ class Editor:
             for number in rows.kept_rows():
                 labels = {name: each[number] for name, each in block.labels.items()}
                 line, row = rows.line(number), block.first + number
-                rows.rewrite(number, self._shape.shape_row(line, labels, shard, row, rows.counts))
+                rows.replace_row_bytes(number, self._shape.shape_row(line, labels, shard, row, rows.counts))
         finished = rows.edited_block()
         add_counts(counts, rows.counts)
         return finished

@@ -16,7 +16,7 @@ _text = msgspec.json.Decoder(str)
 _NULL = msgspec.Raw(b"null")
 
 
-def values_of(line: bytes | msgspec.Raw) -> Values:
+def object_value_bytes(line: bytes | msgspec.Raw) -> Values:
     """The bytes of each value of an object.
 
     Raises:
@@ -28,19 +28,19 @@ def values_of(line: bytes | msgspec.Raw) -> Values:
         raise DataError(f"not an object of JSON ({error})") from error
 
 
-def text_of(line: bytes) -> str:
+def text_of_line(line: bytes) -> str:
     """The text of a row.
 
     Raises:
         DataError: the row has no string "text".
 
-    >>> text_of(b'{"id":"d1","text":"to be"}')
+    >>> text_of_line(b'{"id":"d1","text":"to be"}')
     'to be'
     """
-    return string_of(values_of(line).get("text"))
+    return text_of_value(object_value_bytes(line).get("text"))
 
 
-def string_of(value: msgspec.Raw | None) -> str:
+def text_of_value(value: msgspec.Raw | None) -> str:
     """The text of a row whose values are known.
 
     Args:
@@ -69,12 +69,12 @@ def with_values(line: bytes, changed: Mapping[str, bytes], values: Values | None
     >>> with_values(b'{ "id":"d1", "text" : "to be", "n":1e0 }', {"text": b'"not"', "kind": b"null"})
     b'{ "id":"d1", "text" : "not", "n":1e0 ,"kind":null}'
     """
-    values = values_of(line) if values is None else values
-    base = _address(line)
+    values = object_value_bytes(line) if values is None else values
+    base = _buffer_address(line)
     pieces: list[bytes] = []
     end = 0
     # The views tell where a value is. A search for its bytes could find the same bytes elsewhere in the row.
-    for start, key in sorted((_address(values[key]) - base, key) for key in changed if key in values):
+    for start, key in sorted((_buffer_address(values[key]) - base, key) for key in changed if key in values):
         pieces += line[end:start], changed[key]
         end = start + memoryview(values[key]).nbytes
     rest = line[end:]
@@ -84,5 +84,5 @@ def with_values(line: bytes, changed: Mapping[str, bytes], values: Values | None
     return b"".join([*pieces, rest])
 
 
-def _address(data: bytes | msgspec.Raw) -> int:
+def _buffer_address(data: bytes | msgspec.Raw) -> int:
     return int(np.frombuffer(data, np.uint8).__array_interface__["data"][0])

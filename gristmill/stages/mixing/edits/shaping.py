@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from gristmill.lake.address import Place
-from gristmill.lake.asset_kinds import names_of
+from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import AttributeRow
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.edits.row_bytes import Values, values_of, with_values
+from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, with_values
 
 Tree = dict[str, "Tree"]
 """Paths of fields: the keys below each key; empty: the whole value."""
@@ -29,8 +29,8 @@ class RowShape:
     """
 
     def __init__(self, selection: Selection, documents: Place) -> None:
-        self._keep, self._discard = _tree(selection.keep), _tree(selection.discard)
-        names = names_of(documents.asset) if selection.origin else {}
+        self._keep, self._discard = _path_tree(selection.keep), _path_tree(selection.discard)
+        names = names_in_asset_address(documents.asset) if selection.origin else {}
         self._origin = {**names, "snapshot": documents.snapshot} if selection.origin else {}
 
     def shape_row(
@@ -51,25 +51,25 @@ class RowShape:
         """
         if self._keep:
             keep: Tree = {**{key: {} for key in _ALWAYS}, **self._keep}
-            line = _encoded(line, _only(values_of(line), keep))
+            line = _encode_kept_metadata(line, _select_paths(object_value_bytes(line), keep))
         elif self._discard:
-            line = _encoded(line, _without(values_of(line), self._discard))
+            line = _encode_kept_metadata(line, _remove_paths(object_value_bytes(line), self._discard))
         added: dict[str, bytes] = {}
         if labels:
             merged = {
                 f"{name}__{label}": spans for name, each in labels.items() for label, spans in each.labels.items()
             }
-            added["attributes"] = _joined(line, "attributes", merged, counts)
+            added["attributes"] = _add_object_keys(line, "attributes", merged, counts)
         if self._origin:
             origin = {"origin": {**self._origin, "shard": shard, "row": row}}
-            added["metadata"] = _joined(line, "metadata", origin, counts)
+            added["metadata"] = _add_object_keys(line, "metadata", origin, counts)
         return with_values(line, added) if added else line
 
 
-def _joined(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, int]) -> bytes:
+def _add_object_keys(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, int]) -> bytes:
     """An object of the row with more keys; null, or no object, is an empty one."""
-    value = values_of(line).get(name)
-    fields = dict(values_of(value)) if value and _is_object(value) else {}
+    value = object_value_bytes(line).get(name)
+    fields = dict(object_value_bytes(value)) if value and _is_object(value) else {}
     if value and not _is_object(value) and msgspec.json.decode(value) not in (None, []):
         add_counts(counts, {WRITTEN_OVER + name: 1})
     elif not all(_may_replace(fields[key], added[key]) for key in added.keys() & fields.keys()):
@@ -77,7 +77,7 @@ def _joined(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, 
     return msgspec.json.encode({**fields, **added})
 
 
-def _tree(paths: Iterable[str]) -> Tree:
+def _path_tree(paths: Iterable[str]) -> Tree:
     tree: Tree = {}
     for path in sorted(paths, key=len, reverse=True):  # a path above others comes last, and takes their place
         *above, last = path.split(".")
@@ -92,7 +92,7 @@ def _is_object(value: msgspec.Raw) -> bool:
     return bytes(value).startswith(b"{")
 
 
-def _only(values: Values, tree: Tree) -> dict[str, Any]:
+def _select_paths(values: Values, tree: Tree) -> dict[str, Any]:
     """The values at the paths of a tree, in the order of the row."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
@@ -100,29 +100,29 @@ def _only(values: Values, tree: Tree) -> dict[str, Any]:
         if below == {}:
             kept[key] = value
         elif below is not None and _is_object(value):
-            kept[key] = _same(value, _only(values_of(value), below))
+            kept[key] = _keep_if_equal(value, _select_paths(object_value_bytes(value), below))
     return kept
 
 
-def _without(values: Values, tree: Tree) -> dict[str, Any]:
+def _remove_paths(values: Values, tree: Tree) -> dict[str, Any]:
     """The values that are not at the paths of a tree."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         below = tree.get(key)
         if below and _is_object(value):
-            kept[key] = _same(value, _without(values_of(value), below))
+            kept[key] = _keep_if_equal(value, _remove_paths(object_value_bytes(value), below))
         elif below is None or below:
             kept[key] = value
     return kept
 
 
-def _same(value: msgspec.Raw, kept: dict[str, Any]) -> Any:
+def _keep_if_equal(value: msgspec.Raw, kept: dict[str, Any]) -> Any:
     """The object as it was if nothing was left out of it, so that its bytes stay."""
-    return value if _is_same(values_of(value), kept) else kept
+    return value if _is_same(object_value_bytes(value), kept) else kept
 
 
-def _encoded(line: bytes, kept: dict[str, Any]) -> bytes:
-    return line if _is_same(values_of(line), kept) else msgspec.json.encode(kept)
+def _encode_kept_metadata(line: bytes, kept: dict[str, Any]) -> bytes:
+    return line if _is_same(object_value_bytes(line), kept) else msgspec.json.encode(kept)
 
 
 def _is_same(before: Values, kept: dict[str, Any]) -> bool:

@@ -51,7 +51,7 @@ def edited_stretches(
     [Stretch(start=0, end=3, edit=0), Stretch(start=4, end=9, edit=0), Stretch(start=9, end=10, edit=1)]
     """
     found: list[Stretch] = []
-    spans = sorted(_selected(edits, marked, length), key=itemgetter(0, 1))
+    spans = sorted(_selected_spans(edits, marked, length), key=itemgetter(0, 1))
     for start, number, end in spans:
         if found and start < found[-1].end:
             if overlaps == "first":
@@ -63,7 +63,9 @@ def edited_stretches(
     return found
 
 
-def _selected(edits: Sequence[Edit], marked: Sequence[Marked | None], length: int) -> Iterable[tuple[int, int, int]]:
+def _selected_spans(
+    edits: Sequence[Edit], marked: Sequence[Marked | None], length: int
+) -> Iterable[tuple[int, int, int]]:
     """(start, number of the edit, end) of the spans that are not empty."""
     for number, (edit, spans) in enumerate(zip(edits, marked, strict=True)):
         for start, end, score in spans or ():

@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import overload
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.shard_file import rows_of
-from gristmill.stages.mixing.edits.row_bytes import text_of
+from gristmill.lake.rows.shard_file import split_rows
+from gristmill.stages.mixing.edits.row_bytes import text_of_line
 
 
 class TextLengths(Sequence[int]):
@@ -39,10 +39,10 @@ class TextLengths(Sequence[int]):
         if isinstance(number, slice):
             return [self[each] for each in range(*number.indices(self._rows))]
         try:
-            return len(text_of(self._lines[number]))
+            return len(text_of_line(self._row_lines[number]))
         except DataError:
             return 0
 
     @cached_property
-    def _lines(self) -> list[bytes]:
-        return rows_of(self._block)
+    def _row_lines(self) -> list[bytes]:
+        return split_rows(self._block)

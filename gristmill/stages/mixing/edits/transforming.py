@@ -57,10 +57,12 @@ def apply_transform(rows: EditedRows, transform: Transform, path: str) -> None:
         if isinstance(after, Drop):
             rows.drop_row(number, f"{who}: {after.reason}")
         elif after is not before:
-            _change(rows, number, before, after, who, path)
+            _apply_document_change(rows, number, before, after, who, path)
 
 
-def _change(rows: EditedRows, number: int, before: Document, after: Document, who: str, path: str) -> None:
+def _apply_document_change(
+    rows: EditedRows, number: int, before: Document, after: Document, who: str, path: str
+) -> None:
     if after.text != before.text:
         rows.change_text(number, before.text, after.text, who)
     if after.metadata is before.metadata:

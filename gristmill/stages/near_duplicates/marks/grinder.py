@@ -9,7 +9,7 @@ from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Outcome
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.stages.fingerprints.binary_part import BinaryPart, file_of_part
-from gristmill.stages.near_duplicates.cluster_files import MEMBER, digest_of_records, records_of
+from gristmill.stages.near_duplicates.cluster_files import MEMBER, decode_cluster_records, digest_of_records
 from gristmill.stages.near_duplicates.mark_records import NEAR_MARK
 
 
@@ -49,15 +49,15 @@ class NearMarksGrinder(ShardGrinder[NearMarksSpec, NearMarksItem]):
     def grind(self, item: Item, body: NearMarksItem) -> Outcome:
         spec = self._spec
         output = BinaryPart(self._store, spec, item.name, body.inputs)
-        return self.grind_shard(output, lambda: self._write(output, body))
+        return self.grind_shard(output, lambda: self._write_near_marks(output, body))
 
-    def _write(self, output: BinaryPart, body: NearMarksItem) -> None:
+    def _write_near_marks(self, output: BinaryPart, body: NearMarksItem) -> None:
         path, _ = file_of_part(self._spec.clusters, self._spec.table, str(self._spec.rank))
         data = b""
         if body.count:
             first, last = body.first * MEMBER.itemsize, (body.first + body.count) * MEMBER.itemsize
             data = self._store.read_range(path, first, last)
-        members = records_of(data, MEMBER, path)
+        members = decode_cluster_records(data, MEMBER, path)
         if digest_of_records(members).decode() != body.digest:
             raise DataError(f"{path}: is not the file that its index describes; make its partition again")
         marks = np.zeros(len(members), NEAR_MARK)

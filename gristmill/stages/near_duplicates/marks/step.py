@@ -14,9 +14,9 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.fingerprints.binary_part import read_part_file
 from gristmill.stages.fingerprints.order import Order, round_key
-from gristmill.stages.near_duplicates.cluster_files import BLOCK, records_of
+from gristmill.stages.near_duplicates.cluster_files import BLOCK, decode_cluster_records
 from gristmill.stages.near_duplicates.marks.grinder import NearMarksItem, NearMarksSpec
-from gristmill.stages.near_duplicates.step import recipe_of
+from gristmill.stages.near_duplicates.step import near_duplicate_recipe
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class NearMarksStep(OneAssetStep):
     @property
     def recipe(self) -> Recipe:
         """The recipe of the marks, for their ledger."""
-        return recipe_of(self.dedupe)
+        return near_duplicate_recipe(self.dedupe)
 
     @property
-    def rank(self) -> int:
+    def snapshot_rank(self) -> int:
         """The rank of the snapshot.
 
         Raises:
@@ -67,7 +67,7 @@ class NearMarksStep(OneAssetStep):
 
     def plan(self, store: Store) -> ShardPlan[NearMarksItem]:
         """See Step."""
-        rank = self.rank
+        rank = self.snapshot_rank
         of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
         clusters, parts = read_ledger(store, of_round)
         prints, shards = read_ledger(
@@ -76,7 +76,7 @@ class NearMarksStep(OneAssetStep):
         if parts[0].recipe != self.recipe.digest:
             raise DataError(f"{of_round.table}: clusters of another recipe; make the clusters of this round again")
         data = read_part_file(store, parts[0], of_round.table, f"{rank}.index")
-        blocks = records_of(data, BLOCK, f"{of_round.table}: file {rank}.index")
+        blocks = decode_cluster_records(data, BLOCK, f"{of_round.table}: file {rank}.index")
         shards = sorted(shards, key=lambda shard: shard.name)
         if len(blocks) != len(shards):
             raise DataError(

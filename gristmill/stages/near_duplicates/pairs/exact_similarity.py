@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.ledger.adopted import ShardFile, shard_file
 from gristmill.lake.rows.batches import TextRow, decode_rows
-from gristmill.lake.rows.shard_file import member_of
+from gristmill.lake.rows.shard_file import find_gzip_member
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of_nodes, rank_of_nodes
 from gristmill.stages.near_duplicates.pairs.similarity import Similarities
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.code_points import Hashes
-from gristmill.text.units.shingles import shingles
+from gristmill.text.units.shingles import hash_shingles
 
 import msgspec  # isort: skip
 
@@ -53,24 +53,24 @@ class Exact:
         for first in range(0, len(order), _BLOCK):
             block = order[first : first + _BLOCK]
             nodes, places = np.unique(np.concatenate([one[block], other[block]]), return_inverse=True)
-            sets = self._sets(nodes)
+            sets = self._document_ngram_sets(nodes)
             pairs = zip(places[: len(block)].tolist(), places[len(block) :].tolist(), strict=True)
-            found[block] = [_jaccard(sets[left], sets[right]) for left, right in pairs]
+            found[block] = [_jaccard_similarity(sets[left], sets[right]) for left, right in pairs]
         return found
 
-    def _sets(self, nodes: Nodes) -> list[Hashes]:
+    def _document_ngram_sets(self, nodes: Nodes) -> list[Hashes]:
         """The different n-grams of each document, ascending."""
         rows = self._printed.rows(nodes)
         sets: list[Hashes] = []
-        for first, last in equal_stretches(part_of(nodes)):
-            rank = int(rank_of(nodes[first : first + 1])[0])
-            number = int(part_of(nodes[first : first + 1])[0])
-            for text in self._texts(rank, number, rows[first:last]):
-                columns = shingles([text], self._unit.ngram, self._unit.normalised)
+        for first, last in equal_stretches(part_of_nodes(nodes)):
+            rank = int(rank_of_nodes(nodes[first : first + 1])[0])
+            number = int(part_of_nodes(nodes[first : first + 1])[0])
+            for text in self._read_shard_texts(rank, number, rows[first:last]):
+                columns = hash_shingles([text], self._unit.ngram, self._unit.normalised)
                 sets.append(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in columns)])))
         return sets
 
-    def _texts(self, rank: int, part: int, rows: NDArray[np.int64]) -> Iterator[str]:
+    def _read_shard_texts(self, rank: int, part: int, rows: NDArray[np.int64]) -> Iterator[str]:
         """The texts of ascending rows of a shard."""
         printed, documents = self._fingerprints[rank], self._documents[rank]
         name = printed.names[part & ((1 << 20) - 1)]
@@ -82,12 +82,12 @@ class Exact:
         shard = documents.rows[name]
         file = shard_file(self._store, documents.place, shard)
         if shard.at or not shard.members:
-            yield from _streamed(file, rows)
+            yield from _stream_row_texts(file, rows)
             return
         last = -1
         texts: list[TextRow] = []
         for row in rows.tolist():
-            _, _, first = member_of(shard.members, shard.bytes, row)
+            _, _, first = find_gzip_member(shard.members, shard.bytes, row)
             if first != last:
                 _, lines = file.rows_around(row)
                 texts = decode_rows(self._decoder, b"".join(line + b"\n" for line in lines), file.path, first)
@@ -95,13 +95,13 @@ class Exact:
             yield texts[row - first].text
 
 
-def _streamed(file: ShardFile, rows: NDArray[np.int64]) -> Iterator[str]:
+def _stream_row_texts(file: ShardFile, rows: NDArray[np.int64]) -> Iterator[str]:
     """The texts of ascending rows of a file without offsets of its members. It is read as a whole."""
     wanted = set(rows.tolist())
     for first, batch in file.rows(TextRow):
         yield from (row.text for number, row in enumerate(batch, first) if number in wanted)
 
 
-def _jaccard(one: Hashes, other: Hashes) -> float:
+def _jaccard_similarity(one: Hashes, other: Hashes) -> float:
     both = len(np.intersect1d(one, other, assume_unique=True))
     return both / max(len(one) + len(other) - both, 1)

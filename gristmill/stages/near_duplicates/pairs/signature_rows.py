@@ -9,7 +9,7 @@ from gristmill.errors import DataError
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, read_part_file
 from gristmill.stages.near_duplicates.inputs import Table
-from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of, rank_of, shard_of
+from gristmill.stages.near_duplicates.nodes import Nodes, equal_stretches, part_of_nodes, rank_of_nodes, shard_of_nodes
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
 from gristmill.text.units.minhash import Signatures
 
@@ -42,15 +42,15 @@ class SignatureRows:
         """
         found = np.empty((len(nodes), self._width // 4), np.uint32)
         rows = self._printed.rows(nodes)
-        for first, last in equal_stretches(part_of(nodes)):
+        for first, last in equal_stretches(part_of_nodes(nodes)):
             self._read_part(nodes[first:last], rows[first:last], found[first:last])
         return found
 
     def _read_part(self, nodes: Nodes, numbers: NDArray[np.int64], into: Signatures) -> None:
-        table = self._tables[int(rank_of(nodes[:1])[0])]
-        row = table.row(int(shard_of(nodes[:1])[0]))
+        table = self._tables[int(rank_of_nodes(nodes[:1])[0])]
+        row = table.row(int(shard_of_nodes(nodes[:1])[0]))
         path, _ = file_of_part(row, table.place.table, "signatures")
-        size = BinaryPartRecord.of_row(row, table.place.table).objects[path][1]
+        size = BinaryPartRecord.decode_from_row(row, table.place.table).objects[path][1]
         if (int(numbers[-1]) + 1) * self._width > size or size % self._width:
             raise DataError(
                 f"{path}: {size:,} bytes have no signature of row {int(numbers[-1]):,}; make the fingerprints of"
@@ -60,13 +60,13 @@ class SignatureRows:
             whole = read_part_file(self._store, row, table.place.table, "signatures")
             into[:] = np.frombuffer(whole, "<u4").reshape(-1, self._width // 4)[numbers]
             return
-        for first, last in self._ranges(numbers):
+        for first, last in self._joint_read_ranges(numbers):
             begin = int(numbers[first])
             data = self._store.read_range(path, begin * self._width, (int(numbers[last - 1]) + 1) * self._width)
             read = np.frombuffer(data, "<u4").reshape(-1, self._width // 4)
             into[first:last] = read[numbers[first:last] - begin]
 
-    def _ranges(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    def _joint_read_ranges(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Divides ascending numbers of documents into those that are read together."""
         near, most = max(_GAP // self._width, 1), max(_RANGE // self._width, 1)
         apart = np.flatnonzero(np.diff(numbers) > near) + 1

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.stages.near_duplicates.nodes import Nodes
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
-from gristmill.text.units.minhash import similarities
+from gristmill.text.units.minhash import signature_similarities
 
 Similarities = NDArray[np.float32]
 
@@ -52,12 +52,12 @@ class Estimated:
             nodes, places = np.unique(np.concatenate([one[block], other[block]]), return_inverse=True)
             read = self._rows.read(nodes)
             left, right = read[places[: len(block)]], read[places[len(block) :]]
-            found[block] = similarities(left, right)
+            found[block] = signature_similarities(left, right)
             if bands is not None:
-                self._check(left == right, bands[block])
+                self._check_shared_bands(left == right, bands[block])
         return found
 
-    def _check(self, equal: NDArray[np.bool_], bands: NDArray[np.uint16]) -> None:
+    def _check_shared_bands(self, equal: NDArray[np.bool_], bands: NDArray[np.uint16]) -> None:
         shared = equal.reshape(len(equal), self._bands, -1)[np.arange(len(equal)), bands]
         if not shared.all():
             raise DataError(

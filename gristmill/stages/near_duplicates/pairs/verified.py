@@ -35,9 +35,9 @@ class SimilarPairs:
         matter.
         """
         nodes = np.unique(np.concatenate([self.one, self.other, one, other]))
-        known = _keys(nodes, self.one, self.other)
+        known = _pair_keys(nodes, self.one, self.other)
         by = np.argsort(known, kind="stable")
-        wanted = _keys(nodes, one, other)
+        wanted = _pair_keys(nodes, one, other)
         at = np.minimum(np.searchsorted(known[by], wanted), max(len(known) - 1, 0))
         if not len(known):
             return np.zeros(len(one), np.float32), np.zeros(len(one), np.bool_)
@@ -59,7 +59,7 @@ class SimilarPairs:
         return found
 
 
-def _keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
+def _pair_keys(nodes: Nodes, one: Nodes, other: Nodes) -> NDArray[np.int64]:
     """A number for each pair, whatever its order."""
     ends = np.searchsorted(nodes, np.stack([one, other]))
     keys: NDArray[np.int64] = ends.min(axis=0) * len(nodes) + ends.max(axis=0)
@@ -84,15 +84,15 @@ def verify_pairs(
         least: pairs below it are not similar.
         rule: 1 or 2.
     """
-    stars = _compared(buckets(), similarity)
+    stars = _compare_star_pairs(buckets(), similarity)
     found = [stars]
-    apart, before, passed = _apart(buckets(), stars, least)
+    apart, before, passed = _dissimilar_members(buckets(), stars, least)
     counts = {"candidates": len(stars.one), "apart": len(apart)}
 
     def near(others: Nodes, tried: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether each member that is apart is similar to another document; False where it is not tried."""
         one, other = np.minimum(others, apart.nodes)[tried], np.maximum(others, apart.nodes)[tried]
-        pairs = _compared([BandMembers(one, apart.bands[tried], other)], similarity)
+        pairs = _compare_star_pairs([BandMembers(one, apart.bands[tried], other)], similarity)
         found.append(pairs)
         alike = np.zeros(len(apart), np.bool_)
         alike[tried] = pairs.find(one, other)[0] >= least
@@ -103,24 +103,24 @@ def verify_pairs(
             break
         left = np.ones(len(apart), np.bool_)
         if number:  # among each other
-            firsts = _firsts(apart.starts, apart.starts)
+            firsts = _first_chosen_of_group(apart.group_start_flags, apart.group_start_flags)
             tried = left = firsts != np.arange(len(apart))
             alike = near(apart.nodes[firsts], tried)
-            passed = apart.nodes[_firsts(apart.starts, alike)]
+            passed = apart.nodes[_first_chosen_of_group(apart.group_start_flags, alike)]
         else:
             alike = near(before, before != apart.heads)
         if rule > 1:
             alike |= near(passed, left & ~alike & (passed != apart.nodes) & (passed != apart.heads))
         apart = apart.select(left & ~alike)
     counts["compared"] = sum(len(pairs.one) for pairs in found)
-    return _joined(found, least), counts
+    return _join_similar_pairs(found, least), counts
 
 
-def _firsts(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first_chosen_of_group(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """For each member the place of the first chosen one of its group; its own, if none is chosen.
 
     >>> some = np.array([[1, 0, 0, 1, 0], [0, 0, 1, 0, 0]], np.bool_)
-    >>> _firsts(some[0], some[0]).tolist(), _firsts(some[0], some[1]).tolist()
+    >>> _first_chosen_of_group(some[0], some[0]).tolist(), _first_chosen_of_group(some[0], some[1]).tolist()
     ([0, 0, 0, 3, 3], [2, 2, 2, 3, 4])
     """
     groups = np.cumsum(starts) - 1
@@ -132,13 +132,13 @@ def _firsts(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.
     return found
 
 
-def _compared(buckets: Iterable[BandMembers], similarity: Similarity) -> SimilarPairs:
+def _compare_star_pairs(buckets: Iterable[BandMembers], similarity: Similarity) -> SimilarPairs:
     """The different pairs of first documents and members, with their similarities."""
-    one, other, bands = _different(buckets)
+    one, other, bands = _distinct_pairs(buckets)
     return SimilarPairs(one, other, similarity.similarities(one, other, bands))
 
 
-def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
+def _distinct_pairs(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np.uint16]]:
     """Each different pair once, with one of the bands that it shares."""
     kept = (np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint16))
     waiting: list[BandMembers] = []
@@ -160,7 +160,9 @@ def _different(buckets: Iterable[BandMembers]) -> tuple[Nodes, Nodes, NDArray[np
     return merged()
 
 
-def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) -> tuple[BandMembers, Nodes, Nodes]:
+def _dissimilar_members(
+    buckets: Iterable[BandMembers], stars: SimilarPairs, least: float
+) -> tuple[BandMembers, Nodes, Nodes]:
     """The members that are not similar to the first document of their group.
 
     Returns:
@@ -172,12 +174,12 @@ def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) ->
     passed: list[Nodes] = []
     for members in buckets:
         before = np.concatenate([members.heads[:1], members.nodes[:-1]])
-        starts = members.starts
+        starts = members.group_start_flags
         before[starts] = members.heads[starts]
         far = failed.among(members)
         parts.append(members.select(far))
         befores.append(before[far])
-        passed.append(members.nodes[_firsts(starts, ~far)][far])
+        passed.append(members.nodes[_first_chosen_of_group(starts, ~far)][far])
     heads = np.concatenate([np.empty(0, np.uint64), *(part.heads for part in parts)])
     bands = np.concatenate([np.empty(0, np.uint16), *(part.bands for part in parts)])
     nodes = np.concatenate([np.empty(0, np.uint64), *(part.nodes for part in parts)])
@@ -185,7 +187,7 @@ def _apart(buckets: Iterable[BandMembers], stars: SimilarPairs, least: float) ->
     return BandMembers(heads, bands, nodes), np.concatenate([none, *befores]), np.concatenate([none, *passed])
 
 
-def _joined(found: Iterable[SimilarPairs], least: float) -> SimilarPairs:
+def _join_similar_pairs(found: Iterable[SimilarPairs], least: float) -> SimilarPairs:
     """The similar pairs of several steps, each once."""
 
     def similar() -> Iterator[SimilarPairs]:

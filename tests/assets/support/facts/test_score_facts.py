@@ -13,7 +13,7 @@ from assets.support.facts.score_facts import in_words, score_facts, short_facts,
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
-from gristmill.scores.statistics import numbers_of
+from gristmill.scores.statistics import number_statistics
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_what_cannot_be_described_is_told_and_stops_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("numbers", [[1.0] * 20, [0.0] * 19 + [1.0], [0.0] + [1.0] * 19, [0.5, -0.25], [-0.3], [0.9]])
 def test_the_words_of_a_label_are_true_of_any_ties(numbers: list[float]) -> None:
-    label = numbers_of("share", "score", np.array(numbers), np.arange(len(numbers)), "a")
+    label = number_statistics("share", "score", np.array(numbers), np.arange(len(numbers)), "a")
     found = re.search(
         r"at least half of (\d+) rows are about (\S+) or less, at least 1 in 20 about (\S+) or more",
         in_words([label]),
@@ -63,7 +63,7 @@ def test_the_words_of_a_label_are_true_of_any_ties(numbers: list[float]) -> None
 
 def test_the_commonest_label_comes_first_whatever_its_name() -> None:
     rare, common = (
-        numbers_of(name, "score", np.ones(rows), np.arange(rows), "a") for name, rows in (("a", 2), ("b", 9))
+        number_statistics(name, "score", np.ones(rows), np.arange(rows), "a") for name, rows in (("a", 2), ("b", 9))
     )
     assert re.findall(r"[*]{2}(\w)[*]{2}", str(short_facts([rare, common]).value)) == ["b", "a"]
 

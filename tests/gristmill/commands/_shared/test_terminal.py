@@ -4,7 +4,14 @@ from pathlib import Path
 import pytest
 
 from gristmill.__main__ import main
-from gristmill.commands._shared.terminal import add_engine, add_lake, add_shelves, engine_of, lake_of, shelves_of
+from gristmill.commands._shared.terminal import (
+    add_engine,
+    add_lake,
+    add_shelves,
+    lake_of_arguments,
+    open_engine_of_arguments,
+    shelf_packages,
+)
 from gristmill.engines.local import LocalPool
 from gristmill.errors import RecipeError
 from gristmill.execution.runner import Inline
@@ -30,19 +37,19 @@ def told(*arguments: str) -> Namespace:
 
 def test_what_is_not_said_is_the_environments() -> None:
     arguments = told()
-    lake = lake_of(arguments)
+    lake = lake_of_arguments(arguments)
     assert (lake.url, lake.options) == ("/lakes/theirs", {"endpoint": "http://environment:1"})
-    assert lake_of(told("-")) == lake
-    assert shelves_of(arguments) == ("dagshelf",)
-    assert isinstance(engine_of(arguments), Inline)
+    assert lake_of_arguments(told("-")) == lake
+    assert shelf_packages(arguments) == ("dagshelf",)
+    assert isinstance(open_engine_of_arguments(arguments), Inline)
 
 
 def test_what_is_said_wins_over_the_environment() -> None:
     arguments = told("s3://b/c", "--option", "endpoint=http://x:1/a=b", "--shelves", " one, two,", "--engine", "local")
-    lake = lake_of(arguments)
+    lake = lake_of_arguments(arguments)
     assert (lake.url, lake.options) == ("s3://b/c", {"endpoint": "http://x:1/a=b"})
-    assert shelves_of(arguments) == ("one", "two")
-    engine = engine_of(arguments)
+    assert shelf_packages(arguments) == ("one", "two")
+    engine = open_engine_of_arguments(arguments)
     assert isinstance(engine, LocalPool)
     engine.close()
 
@@ -50,7 +57,7 @@ def test_what_is_said_wins_over_the_environment() -> None:
 @pytest.mark.parametrize("option", ["endpoint", "=value", "="])
 def test_an_option_without_a_key_or_an_equals_sign_is_refused(option: str) -> None:
     with pytest.raises(RecipeError, match="--option takes KEY=VALUE"):
-        lake_of(told("s3://bucket/lake", f"--option={option}"))
+        lake_of_arguments(told("s3://bucket/lake", f"--option={option}"))
 
 
 @pytest.mark.parametrize("lake", ["s3://bucket/lake", "folder"])
@@ -66,13 +73,13 @@ def test_an_option_without_a_key_or_an_equals_sign_is_refused(option: str) -> No
 def test_a_secret_option_is_refused_for_every_lake_and_not_shown(lake: str, option: str, reason: str) -> None:
     name = option.partition("=")[0]
     with pytest.raises(RecipeError, match=f"^--option: option {name}:? {reason}") as refused:
-        lake_of(told(lake, "--option", option))
+        lake_of_arguments(told(lake, "--option", option))
     assert "hunter2" not in str(refused.value)
 
 
 def test_a_folder_takes_no_options() -> None:
     with pytest.raises(RecipeError, match=r"^--option region: the lake folder is a folder, which has no options"):
-        lake_of(told("folder", "--option", "region=eu-north-1"))
+        lake_of_arguments(told("folder", "--option", "region=eu-north-1"))
 
 
 @pytest.mark.parametrize("option", ["frobnicate=1", "virtual_hosted_style_request=maybe", "endpoint=nonsense"])
@@ -89,11 +96,11 @@ def test_shelves_in_the_lake_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "lake" / "theirs").mkdir(parents=True)
     monkeypatch.syspath_prepend(str(tmp_path / "lake"))
     with pytest.raises(RecipeError, match="is in the lake"):
-        shelves_of(told(str(tmp_path / "lake"), "--shelves", "gristmill,theirs"))
+        shelf_packages(told(str(tmp_path / "lake"), "--shelves", "gristmill,theirs"))
 
 
 def test_no_shelves_and_no_workers_are_refused() -> None:
     with pytest.raises(RecipeError, match=r"^--shelves: "):
-        shelves_of(told("--shelves", " , "))
+        shelf_packages(told("--shelves", " , "))
     with pytest.raises(RecipeError, match=r"^--workers 0: "):
-        engine_of(told("--engine", "local", "--workers", "0"))
+        open_engine_of_arguments(told("--engine", "local", "--workers", "0"))

@@ -220,7 +220,7 @@ def test_a_file_that_somebody_put_in_the_place_of_a_killed_run_is_not_replaced(h
     begin_file(
         store,
         "a.jsonl.gz",
-        FileRecord(plan.files[0].url, plan.files[0].version, plan.folders[0].recipe_of("a.jsonl.gz")),
+        FileRecord(plan.files[0].url, plan.files[0].version, plan.folders[0].recipe_of_file("a.jsonl.gz")),
     )
     mine = home / "attributes/p/a.jsonl.gz"
     mine.write_bytes(b"mine")

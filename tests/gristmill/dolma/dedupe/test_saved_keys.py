@@ -64,7 +64,7 @@ def test_a_large_set_is_the_same_after_it_is_read(tmp_path: Path) -> None:
     large = SeenHashes()
     large.add(some[::-1])
     keys.save(large, "d", "i", None)
-    assert keys.load(digest(keys)).ascending().tolist() == some.tolist()
+    assert keys.load(digest(keys)).sorted_hashes().tolist() == some.tolist()
 
 
 BLOOM = bytes.fromhex("17f1f08101000000") + b"\n" * 99

@@ -8,7 +8,7 @@ import pytest
 from gristmill.dolma.dedupe.config import DedupeConfig, NgramOptions
 from gristmill.dolma.dedupe.key_path import KeyPath
 from gristmill.dolma.dedupe.marking import Marker
-from gristmill.dolma.dedupe.units import WHITE, words_of
+from gristmill.dolma.dedupe.units import WHITE, words_of_texts
 from gristmill.errors import MalformedRow
 
 TEXT = KeyPath.parse("$.text")
@@ -136,7 +136,7 @@ def test_ids_are_written_as_they_are() -> None:
 
 
 def test_words_are_pieces_with_more_than_white_space() -> None:
-    assert list(words_of(["", " \x1c\n", "né 3.5 日本", "a\x1cb"])) == [
+    assert list(words_of_texts(["", " \x1c\n", "né 3.5 日本", "a\x1cb"])) == [
         [],
         [b"\x1c"],
         ["né".encode(), b"3.5", "日".encode(), "本".encode()],

@@ -234,7 +234,7 @@ def test_a_run_without_work_leaves_the_receipts_of_a_run_that_began_meanwhile(ho
     began = folder.claim_if_needed({})
     store = open_outputs(folder.root, {})
     for file in folder.files:
-        begin_file(store, file.name, FileRecord(file.url, file.version, folder.recipe_of(file.name)))
+        begin_file(store, file.name, FileRecord(file.url, file.version, folder.recipe_of_file(file.name)))
     before = read_receipts(store)
     run_mixing(idle, Inline(), {}, lambda _: None)
     assert read_receipts(store) == before

@@ -24,7 +24,7 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.recipes.adopted.dataset import Adopted
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.edits.edit import Edit
-from gristmill.recipes.selection import selection_of
+from gristmill.recipes.selection import read_selection
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.step import stream_step
 
@@ -64,7 +64,7 @@ def test_a_configuration_gives_rules_and_edits(tmp_path: Path) -> None:
     assert (exclude.name, exclude.where) == ("words-below-50", "gopher__words[1].score < 50")
     assert stream.edits == (Edit(spans="pii__email", replacement="|||E|||", least=0.5, optional=True),)
     assert (stream.overlaps, stream.discard, stream.merge) == ("first", ("attributes",), ())
-    assert selection_of(stream.parameters()).parameters() == stream.parameters()
+    assert read_selection(stream.parameters()).parameters() == stream.parameters()
     output = {"path": "out", "discard_fields": ["attributes"], "min_text_length": 9}
     (stream,) = small(tmp_path, output=output).streams
     assert (stream.least_bytes, len(stream.exclude)) == (9, 1)

@@ -30,7 +30,7 @@ def claims(home: Path) -> int:
 
 def write(folder: AttributeFolder) -> None:
     (file,) = folder.files
-    record = FileRecord(file.url, file.version, folder.recipe_of(file.name))
+    record = FileRecord(file.url, file.version, folder.recipe_of_file(file.name))
     upload = RecordedUpload(open_outputs(folder.root, {}), file.name, record, foreign=False)
     upload.write(b"{}")
     upload.publish("0" * 64)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.dolma.tagging.inputs import Inputs
-from gristmill.dolma.tagging.paths import glob_paths, matching_objects, output_of, tagged_files
+from gristmill.dolma.tagging.paths import glob_paths, matching_objects, output_folder_of_pattern, tagged_files
 from gristmill.errors import RecipeError
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.plain_files import NoFile
@@ -34,13 +34,13 @@ def names(pattern: str | Path, output: str = "out") -> list[str]:
     ],
 )
 def test_attributes_go_beside_the_documents(pattern: str, output: str) -> None:
-    assert output_of(pattern, "X") == output
+    assert output_folder_of_pattern(pattern, "X") == output
 
 
 @pytest.mark.parametrize("pattern", ["wiki/*.gz", "wiki/docs*/documents/*", "documents", "wiki/documents"])
 def test_without_a_folder_of_documents_a_destination_is_needed(pattern: str) -> None:
     with pytest.raises(RecipeError, match="give a destination"):
-        output_of(pattern, "X")
+        output_folder_of_pattern(pattern, "X")
 
 
 def test_a_file_keeps_the_folders_that_differ(tmp_path: Path) -> None:

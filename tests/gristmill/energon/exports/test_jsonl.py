@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from testkit import Mill, make_documents
 
 from gristmill.energon.exports.jsonl import EnergonJsonlCodec
-from gristmill.energon.exports.mixture import metadataset_of
+from gristmill.energon.exports.mixture import encode_metadataset
 from gristmill.energon.exports.splits import Dataset
 from gristmill.energon.recipes.exports import EnergonJsonl
 from gristmill.errors import DataError
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.recipes.export_formats.codec import NamedFile, Release, ReleaseFile
 
 PLAIN = EnergonJsonl()
@@ -74,7 +74,7 @@ def test_media_names_that_energon_cannot_use_are_refused(tmp_path: Path, name: o
 def test_documents_that_the_mix_holds_out_are_the_split_val(tmp_path: Path) -> None:
     mill, mix = start(tmp_path / "lake"), mix_of(validation=0.4)
     export(mill, PLAIN, mix)
-    held = {row["id"] for row in make_documents(20) if fraction(("pages", row["id"]), VALIDATION_SEED) < 0.4}
+    held = {row["id"] for row in make_documents(20) if draw_fraction(("pages", row["id"]), VALIDATION_SEED) < 0.4}
     there: set[object] = set()
     for record in records(mill).values():
         assert sorted(record.files) == ["train.jsonl", "train.jsonl.idx", "val.jsonl", "val.jsonl.idx"]
@@ -163,9 +163,9 @@ def test_a_release_without_the_weight_of_a_stream_is_an_error_that_names_its_fil
     release = Release(1, {}, "exports/blend/lines/index/release-1f/", (), weights={"news": 1.0})
     pages = Dataset("pages", "train", "exports/blend/lines/pages/a.jsonl", 3, "")
     with pytest.raises(DataError, match=r"^exports/blend/lines/index/release\.json: it has no weight of pages; make"):
-        metadataset_of(release, [pages], {}, {})
+        encode_metadataset(release, [pages], {}, {})
     with pytest.raises(DataError, match="no stream of the mix 'blend' has a document left, and Energon reads no empty"):
-        metadataset_of(release, [pages._replace(rows=0)], {}, {})
+        encode_metadataset(release, [pages._replace(rows=0)], {}, {})
 
 
 def test_the_samples_that_rounding_leaves_out_of_small_files_are_counted() -> None:

@@ -10,7 +10,7 @@ from gristmill.errors import DataError
 def test_a_metadataset_that_we_compose_is_read() -> None:
     blend = Blend(((3, DatasetReference(path="a", aux={"m": "b"})), (1, DatasetReference(path="c", split_part="val"))))
     node = read_metadataset(compose_metadataset({"train": blend}), "m.yaml")["train"]
-    assert [(each.path, each.weight, each.split_part, each.aux) for each in node.members] == [
+    assert [(each.path, each.weight, each.split_part, each.aux) for each in node.group_members] == [
         ("a", 3, None, {"m": "b"}),
         ("c", 1, "val", None),
     ]
@@ -19,7 +19,7 @@ def test_a_metadataset_that_we_compose_is_read() -> None:
 def test_the_datasets_of_a_join_are_read_from_a_list_or_a_mapping() -> None:
     for join in ("[{path: a}, {path: b}]", "{x: {path: a}, y: {path: b}}"):
         text = f"{{__class__: MetadatasetV2, splits: {{train: {{join: {join}, joiner: {{}}}}}}}}"
-        assert [each.path for each in read_metadataset(text.encode(), "m.yaml")["train"].members] == ["a", "b"]
+        assert [each.path for each in read_metadataset(text.encode(), "m.yaml")["train"].group_members] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from gristmill.energon.formats.sample_types import SAMPLE_TYPES, FieldKind, is_v
 
 
 def test_the_types_of_the_specification_and_what_each_needs() -> None:
-    assert {kind.name.removesuffix("Sample"): kind.required for kind in SAMPLE_TYPES.values()} == {
+    assert {kind.name.removesuffix("Sample"): kind.required_field_names for kind in SAMPLE_TYPES.values()} == {
         "Captioning": ("image", "caption"),
         "Image": ("image",),
         "ImageClassification": ("image",),

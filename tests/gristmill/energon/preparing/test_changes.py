@@ -39,7 +39,7 @@ def test_json_lines_that_grow_while_they_are_read_have_no_index(
     file = tmp_path / "a.jsonl"
     file.write_text('{"n": 1}\n')
     dataset = open_dataset(str(file), {})
-    store = dataset.store()
+    store = dataset.open_dataset_store()
     stream = store.stream
 
     def grow(path: str) -> object:
@@ -48,7 +48,7 @@ def test_json_lines_that_grow_while_they_are_read_have_no_index(
             opened.write('{"n": 2')
 
     monkeypatch.setattr(store, "stream", grow)
-    monkeypatch.setattr(type(dataset), "store", lambda _: store)
+    monkeypatch.setattr(type(dataset), "open_dataset_store", lambda _: store)
     [flaw] = prepare_jsonl(dataset).flaws
     assert str(flaw) == "a.jsonl: it was changed while it was read (wait until nobody writes to it, then run again)"
     assert list(contents(tmp_path)) == ["a.jsonl"]

@@ -25,7 +25,7 @@ def test_a_path_that_is_no_dataset_is_refused(tmp_path: Path, name: str, words: 
 def test_the_kind_goes_by_what_is_there(tmp_path: Path) -> None:
     def kind(path: Path) -> str:
         dataset = open_dataset(str(path), {})
-        return kind_of(dataset, dataset.store())
+        return kind_of(dataset, dataset.open_dataset_store())
 
     (tmp_path / "a.jsonl").write_text("{}\n")
     assert kind(tmp_path / "a.jsonl") == "jsonl"
@@ -47,4 +47,4 @@ def test_a_relative_path_is_one_below_the_current_folder(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.jsonl").write_text("{}\n")
     assert open_dataset("a.jsonl", {}).url == str(tmp_path / "a.jsonl")
-    assert [entry.path for entry in list_files(open_dataset(".", {}).store())] == ["a.jsonl"]
+    assert [entry.path for entry in list_files(open_dataset(".", {}).open_dataset_store())] == ["a.jsonl"]

@@ -38,7 +38,7 @@ def test_a_module_that_energon_does_not_have_is_a_warning() -> None:
 @pytest.mark.parametrize("name", SAMPLE_TYPES)
 def test_each_type_is_known_in_all_its_modules(name: str) -> None:
     kind = SAMPLE_TYPES[name]
-    fields = ", ".join(f"{field}: txt" for field in kind.required)
+    fields = ", ".join(f"{field}: txt" for field in kind.required_field_names)
     for module in kind.modules:
         assert flaws(f"sample_type: {{__module__: {module}, __class__: {name}}}\nfield_map: {{{fields}}}") == []
 

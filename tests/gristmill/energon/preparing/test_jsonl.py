@@ -31,7 +31,7 @@ def test_the_index_has_the_start_of_each_line_and_the_size(tmp_path: Path) -> No
     assert struct.unpack("<3Q", (tmp_path / "a.b.jsonl.idx").read_bytes()) == (0, 10, 23)
     assert contents(tmp_path).keys() == {"a.b.jsonl", "a.b.jsonl.idx"}
     assert linted(path) == []
-    assert jsonl_samples(open_dataset(str(path), {}).store(), path.name) == 2
+    assert jsonl_samples(open_dataset(str(path), {}).open_dataset_store(), path.name) == 2
 
 
 def test_each_bad_line_is_named_and_nothing_is_written(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_index_that_does_not_fit_its_file_is_told(tmp_path: Path) -> None:
         assert len(linted(path)) == 1
         assert words in linted(path)[0]
     index.write_bytes(b"short")
-    assert jsonl_samples(open_dataset(str(path), {}).store(), path.name) is None
+    assert jsonl_samples(open_dataset(str(path), {}).open_dataset_store(), path.name) is None
 
 
 def test_a_grown_file_is_indexed_again(tmp_path: Path) -> None:

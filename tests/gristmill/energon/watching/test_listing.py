@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.energon.recipes.watched_folder import WatchedFolder
-from gristmill.energon.watching.listing import FolderWatch, dump_watch, load_watch, state_of
+from gristmill.energon.watching.listing import FolderWatch, dump_watch, load_watch, requested_state
 from gristmill.lake.store.open import open_store
 from gristmill.raw_data.scan import Seen
 
@@ -102,5 +102,5 @@ def test_the_cursor_is_small_and_a_damaged_one_begins_anew(tmp_path: Path) -> No
 def test_another_recipe_is_another_state_and_another_wait_is_not(tmp_path: Path) -> None:
     folder = WatchedFolder(name="tars", path=str(tmp_path), split_ratio=(8, 1, 1))
     seen = Seen()
-    assert state_of(replace(folder, quiet=5.0, description="new"), seen) == state_of(folder, seen)
-    assert state_of(replace(folder, split_ratio=(1, 0, 0)), seen) != state_of(folder, seen)
+    assert requested_state(replace(folder, quiet=5.0, description="new"), seen) == requested_state(folder, seen)
+    assert requested_state(replace(folder, split_ratio=(1, 0, 0)), seen) != requested_state(folder, seen)

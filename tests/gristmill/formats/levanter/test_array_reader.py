@@ -8,7 +8,7 @@ from arrays import INDEX, reader, write
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import ArrayReader
 from gristmill.formats.levanter.array_writer import CHUNK
-from gristmill.formats.levanter.cache import ranges_of
+from gristmill.formats.levanter.cache import range_reader_of_store
 from gristmill.lake.store.folder import FolderStore
 
 
@@ -139,7 +139,7 @@ def test_the_objects_of_an_array_are_named(tmp_path: Path) -> None:
 def test_neighbouring_chunks_are_read_by_one_request(tmp_path: Path) -> None:
     write(tmp_path, np.random.default_rng(1).integers(1, 99, 8 * CHUNK, dtype=np.int32))
     requests: list[str] = []
-    ranges = ranges_of(FolderStore(str(tmp_path)))
+    ranges = range_reader_of_store(FolderStore(str(tmp_path)))
 
     def counted(path: str, start: int, end: int | None) -> bytes:
         requests.append(path)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gristmill.errors import DataError
 from gristmill.formats.levanter.array_reader import ArrayReader
 from gristmill.formats.levanter.array_writer import CHUNK, ArrayWriter, ObjectSink
-from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, copy_range, ranges_of
+from gristmill.formats.levanter.cache import Batch, CacheReader, CacheWriter, copy_range, range_reader_of_store
 from gristmill.formats.levanter.cache_ledger import CacheLedger
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
@@ -46,7 +46,7 @@ def write(folder: Path, *batches: Rows) -> CacheLedger:
 
 
 def reader(folder: Path) -> CacheReader:
-    return CacheReader(ranges_of(FolderStore(str(folder))), "part")
+    return CacheReader(range_reader_of_store(FolderStore(str(folder))), "part")
 
 
 def rows_of(cache: CacheReader, field: str = "input_ids") -> Rows:
@@ -78,7 +78,7 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_the_offsets_are_the_row_count_and_then_each_rows_end(tmp_path: Path) -> None:
     write(tmp_path, [[1, 2, 3], [], [4]])
-    offsets = ArrayReader(ranges_of(FolderStore(str(tmp_path))), "part/input_ids/offsets")
+    offsets = ArrayReader(range_reader_of_store(FolderStore(str(tmp_path))), "part/input_ids/offsets")
     assert offsets.dtype == "int64"
     assert offsets.read(0, 5).tolist() == [3, 3, 3, 4, 0]
 

@@ -8,7 +8,7 @@ from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.formats.levanter.checksums import CHECKSUMS, put_checksums, verify_checksums
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.store.hashing import Uploads, sha256_of
+from gristmill.lake.store.hashing import Uploads, hash_object
 
 FOLDER = "copy/"
 
@@ -56,13 +56,13 @@ def test_a_cache_without_its_sums_was_not_written_to_its_end(store: FolderStore)
 def test_a_ledger_that_counts_other_rows_than_the_arrays_is_an_error_even_under_its_own_sum(store: FolderStore) -> None:
     path = FOLDER + LEDGER_NAME
     store.put(path, store.read(path).replace(b'"total_num_rows": 2', b'"total_num_rows": 3'))
-    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)})
+    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): hash_object(store, each) for each in objects(store)})
     with pytest.raises(DataError, match="rows"):
         verify_checksums(store, FOLDER)
 
 
 def test_an_object_that_the_sums_alone_name_is_missing(store: FolderStore) -> None:
-    sums = {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)}
+    sums = {each.removeprefix(FOLDER): hash_object(store, each) for each in objects(store)}
     put_checksums(store, FOLDER, {**sums, "input_ids/data/c/1": "0" * 64})
     with pytest.raises(DataError, match="copy/input_ids/data/c/1 is missing"):
         verify_checksums(store, FOLDER)
@@ -71,6 +71,6 @@ def test_an_object_that_the_sums_alone_name_is_missing(store: FolderStore) -> No
 def test_arrays_that_cannot_be_decoded_are_an_error_even_under_their_own_sums(store: FolderStore) -> None:
     path = f"{FOLDER}input_ids/data/c/0"
     store.put(path, b"\xff" * 4 + store.read(path)[4:])
-    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): sha256_of(store, each) for each in objects(store)})
+    put_checksums(store, FOLDER, {each.removeprefix(FOLDER): hash_object(store, each) for each in objects(store)})
     with pytest.raises(DataError, match="damaged"):
         verify_checksums(store, FOLDER)

@@ -10,7 +10,7 @@ from gristmill.formats.oscar.compose import (
     OTHER_ID,
     changed_metadata_counter,
     compose_line,
-    language_of,
+    language_label_of_line,
     line_of_document,
     text_digest,
 )
@@ -72,7 +72,7 @@ def test_the_language_of_a_new_document(metadata: Any, identified: Any, identifi
     value = json.loads(compose_line(document, identified=identified))
     assert tuple(value["metadata"]["identification"].values()) == identification
     assert value["metadata"]["sentence_identifications"] == []
-    assert language_of(document, identified) == identification[0]
+    assert language_label_of_line(document, identified) == identification[0]
 
 
 def test_the_headers_of_another_reader_are_taken_if_they_are_strings() -> None:
@@ -94,20 +94,20 @@ def test_an_edited_text_has_null_lines_and_no_old_hash(schema: Schema, text: str
     nulls: dict[str, object] = {"sentence_identifications": [None] * text.count("\n") + [None] * bool(text)}
     nulls |= {"tlsh": None} if schema == "23.01" else {}
     assert value == before | {"content": text, "metadata": before["metadata"] | nulls}
-    assert language_of(document) == "de"
+    assert language_label_of_line(document) == "de"
 
 
 def test_an_edited_text_may_be_identified_again() -> None:
     document = edit(read(make_line()), text="To be.")
     value = valid(compose_line(document, identified=("en", 0.9)), "22.01")
     assert value["metadata"]["identification"] == {"label": "en", "prob": 0.9}
-    assert language_of(document, ("en", 0.9)) == "en"
+    assert language_label_of_line(document, ("en", 0.9)) == "en"
 
 
 def test_an_original_keeps_its_language_whatever_a_model_says() -> None:
     document = read(make_line())
     assert line_of_document(document, identified=("en", 0.9)) == (as_written(make_line()), "original")
-    assert language_of(document, ("en", 0.9)) == "de"
+    assert language_label_of_line(document, ("en", 0.9)) == "de"
 
 
 def test_an_edit_never_shows_the_bytes_that_were_kept() -> None:
@@ -144,7 +144,7 @@ def test_without_a_digest_the_number_of_lines_tells_an_edit() -> None:
 def test_a_document_with_other_keys_of_these_names_is_new(metadata: dict[str, Any]) -> None:
     document = Document(id="a", text="To be.", source="films", metadata={**metadata, "language": "de"})
     composed = line_of_document(document)
-    assert (composed.kind, language_of(document)) == ("new", "de")
+    assert (composed.kind, language_label_of_line(document)) == ("new", "de")
     assert composed == line_of_document(Document(id="a", text="To be.", source="films", metadata={"language": "de"}))
 
 

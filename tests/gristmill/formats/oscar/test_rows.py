@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oscarlines import as_written, make_line, real_lines
 
 from gristmill.errors import RecipeError
-from gristmill.formats.oscar.compose import language_of, line_of_document
+from gristmill.formats.oscar.compose import language_label_of_line, line_of_document
 from gristmill.formats.oscar.rows import OscarRow, OscarRows
 from gristmill.formats.oscar.schema import LineError
 from gristmill.lake.rows.document import Document
@@ -116,14 +116,14 @@ def test_labels_that_are_not_published_are_kept_and_counted() -> None:
     value = make_line(identification={"label": "ZZZ", "prob": 1.0})
     made, row = returned(as_written(value))
     assert row.remarks == ("unknown label zzz",)
-    assert language_of(made) == "ZZZ"
+    assert language_label_of_line(made) == "ZZZ"
     assert ROWS["22.01"].row(as_written(make_line(identification={"label": "Multi", "prob": 0.5}))).remarks == ()
 
 
 def test_the_language_is_the_tag_and_the_label_stays_as_it_was() -> None:
     made, _ = returned(as_written(make_line(identification={"label": "als", "prob": 1.0})))
     assert isinstance(made.metadata, dict)
-    assert (made.metadata["language"], language_of(made)) == ("gsw", "als")
+    assert (made.metadata["language"], language_label_of_line(made)) == ("gsw", "als")
 
 
 def test_a_line_without_a_record_id_has_the_digest_of_its_bytes_as_id() -> None:

@@ -12,7 +12,7 @@ from gristmill.formats.oscar.schema import (
     check_line,
     check_schema,
     extra_keys,
-    labels_of,
+    language_labels_of_line,
     line_decoder,
     new_metadata,
     why_invalid,
@@ -41,7 +41,7 @@ def line(**changes: Any) -> dict[str, Any]:
 def problem(data: bytes, schema: Schema = "22.01") -> LineError | None:
     try:
         decoded = line_decoder(schema).decode(data)
-        check_line(decoded, labels_of(decoded))
+        check_line(decoded, language_labels_of_line(decoded))
     except LineError as error:
         return error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -66,9 +66,13 @@ def test_a_reader_compares_the_sha256_unless_it_says_otherwise(tmp_path: Path) -
     assert file.rows_around(1) == (0, [b'{"id":"1","source":"s"}', b'{"id":"2","source":"s"}'])
     assert file.rows_around(2) == (2, [])
     assert [row.id for _, rows in file.rows(IdPair, verified=False) for row in rows] == ["1", "2"]
-    feed = file.feed(verified=False)
+    feed = file.open_row_feed(verified=False)
     feed.next_rows(2, "b")
     feed.finish("b")
-    for read in (lambda: list(file.blocks()), lambda: list(file.rows(IdPair)), lambda: file.feed().next_rows(3, "b")):
+    for read in (
+        lambda: list(file.blocks()),
+        lambda: list(file.rows(IdPair)),
+        lambda: file.open_row_feed().next_rows(3, "b"),
+    ):
         with pytest.raises(StoreError, match=r"a\.jsonl: not the object that its ledger names"):
             read()

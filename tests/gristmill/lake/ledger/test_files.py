@@ -16,10 +16,10 @@ from gristmill.lake.ledger.files import (
     check_made_alike,
     check_same_recipe,
     compose_ledger,
-    fingerprint_of,
     list_ledgers,
     parse_head,
     parse_table,
+    partition_fingerprint,
     read_head,
     read_ledger,
     recorded_recipe,
@@ -83,7 +83,7 @@ def test_a_table_that_the_head_does_not_name_is_being_rebuilt_only_while_a_run_i
     mill.store.put(mill.documents().table, old)
     with pytest.raises(DataError, match=r"shards\.jsonl\.gz: not the table .*; restore it, or run its asset again"):
         read_ledger(mill.store, mill.documents())
-    mill.store.put(mill.documents().claim, b'{"token":"at work"}')
+    mill.store.put(mill.documents().claim_path, b'{"token":"at work"}')
     with pytest.raises(StoreError, match="being rebuilt; try again"):
         read_ledger(mill.store, mill.documents())
 
@@ -249,7 +249,7 @@ def test_a_fingerprint_counts_rows_content_and_ids_of_each_shard_and_no_packed_b
     shard = Shard("a", 1, 2, 3, "sha256", "content", "ids", recipe.digest, ())
 
     def fingerprint(**changes: object) -> str:
-        return fingerprint_of(where, recipe, (), [msgspec.structs.replace(shard, **changes)])
+        return partition_fingerprint(where, recipe, (), [msgspec.structs.replace(shard, **changes)])
 
     same = [fingerprint(), fingerprint(bytes=9), fingerprint(sha256="other"), fingerprint(members=((0, 0),))]
     assert len(set(same)) == 1
@@ -270,12 +270,12 @@ def test_raw_data_are_not_listed_for_ledgers(mill: Mill) -> None:
 def test_a_fingerprint_counts_the_asset_the_recipe_and_each_input(mill: Mill) -> None:
     recipe, upstream = Recipe("a-1", 1, {}), Upstream("sources/pages/raw", "2024", "1")
     others = [
-        fingerprint_of(mill.documents(), recipe, (upstream,), []),
-        fingerprint_of(mill.documents("v1"), recipe, (upstream,), []),
-        fingerprint_of(mill.documents(), Recipe("a-1", 2, {}), (upstream,), []),
-        fingerprint_of(mill.documents(), recipe, (), []),
-        fingerprint_of(mill.documents(), recipe, (Upstream("sources/pages/raw", "2024", "2"),), []),
-        fingerprint_of(msgspec.structs.replace(mill.documents(), snapshot="2025"), recipe, (upstream,), []),
+        partition_fingerprint(mill.documents(), recipe, (upstream,), []),
+        partition_fingerprint(mill.documents("v1"), recipe, (upstream,), []),
+        partition_fingerprint(mill.documents(), Recipe("a-1", 2, {}), (upstream,), []),
+        partition_fingerprint(mill.documents(), recipe, (), []),
+        partition_fingerprint(mill.documents(), recipe, (Upstream("sources/pages/raw", "2024", "2"),), []),
+        partition_fingerprint(msgspec.structs.replace(mill.documents(), snapshot="2025"), recipe, (upstream,), []),
     ]
     assert len(set(others)) == 6
 

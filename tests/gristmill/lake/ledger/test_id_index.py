@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES, IdDigest
-from gristmill.lake.ledger.id_index import IdIndex, hash_of, place_of
+from gristmill.lake.ledger.id_index import IdIndex, find_hash_position, hash_pair
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.folder import FolderStore
 
@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> FolderStore:
 
 def found(store: FolderStore, pair: tuple[str, str], rows: int = len(PAIRS)) -> int | None:
     index = IdIndex(store, HERE, shard(rows))
-    at = index.place_of(hash_of(pair))
+    at = index.find_position(hash_pair(pair))
     return None if at is None else index.row_at(at)
 
 
@@ -59,7 +59,7 @@ def test_in_an_index_of_a_million_one_small_range_is_read() -> None:
 
     for number in range(0, 1_000_000, 9973):
         at = number * HASH_BYTES
-        assert place_of(ranged, 1_000_000, index[at : at + HASH_BYTES]) == number
+        assert find_hash_position(ranged, 1_000_000, index[at : at + HASH_BYTES]) == number
     assert max(read) < 70_000
     assert len(read) == 101  # one a search
 
@@ -72,8 +72,8 @@ def test_hashes_that_are_spread_as_no_hashes_are_found_too(hashes: list[bytes], 
     def ranged(start: int, end: int) -> bytes:
         return index[start:end]
 
-    assert [place_of(ranged, len(hashes), each) for each in sorted(hashes)] == list(range(len(hashes)))
-    assert (place_of(ranged, len(hashes), other) is None) == (other not in hashes)
+    assert [find_hash_position(ranged, len(hashes), each) for each in sorted(hashes)] == list(range(len(hashes)))
+    assert (find_hash_position(ranged, len(hashes), other) is None) == (other not in hashes)
 
 
 def test_crowded_hashes_take_more_than_one_read_and_are_found() -> None:
@@ -85,7 +85,7 @@ def test_crowded_hashes_take_more_than_one_read_and_are_found() -> None:
         reads.append(start)
         return index[start:end]
 
-    assert place_of(ranged, 10_000, crowded[9_999]) == 9_999
+    assert find_hash_position(ranged, 10_000, crowded[9_999]) == 9_999
     assert len(reads) > 1
 
 
@@ -93,13 +93,13 @@ def test_bytes_that_look_like_the_hash_across_two_others_are_not_it() -> None:
     first, second = bytes(8) + b"12345678", b"abcdefgh" + bytes(8)
     index = first + second
     across = b"12345678abcdefgh"
-    assert place_of(lambda start, end: index[start:end], 2, across) is None
+    assert find_hash_position(lambda start, end: index[start:end], 2, across) is None
 
 
 def test_an_index_of_hashes_alone_tells_that_it_has_no_rows(store: FolderStore) -> None:
     store.put(HERE.index("a"), index_of(PAIRS)[: 16 * len(PAIRS)])
     index = IdIndex(store, HERE, shard(len(PAIRS)))
-    at = index.place_of(hash_of(PAIRS[5]))
+    at = index.find_position(hash_pair(PAIRS[5]))
     assert at is not None
     assert index.row_at(at) is None
     assert index.raw_spans() == b""

@@ -133,7 +133,7 @@ def test_a_writer_writes_nothing_in_its_fence_once_another_has_written_the_ledge
     first, second = IndexWriter(lake, ASSET), IndexWriter(lake, ASSET)
     second.put(ONE, b"2")
     second.close(SLICES)
-    with pytest.raises(Conflict, match=f"^{LEDGER}: another run"), first.fence():
+    with pytest.raises(Conflict, match=f"^{LEDGER}: another run"), first.fence_writes():
         lake.put(TWO, b"\0\1")
     assert lake.head(TWO) is None
 

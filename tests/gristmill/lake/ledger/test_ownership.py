@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, place
-from gristmill.lake.ledger.ownership import is_in_folders_of
+from gristmill.lake.ledger.ownership import is_in_partition_folders
 
 DOCUMENTS = place(documents_asset("pages", "v0"), "2024")
 CACHE = place(cache_asset("blend", "tiny-1", "pages"), "2024")
@@ -9,7 +9,7 @@ CACHE = place(cache_asset("blend", "tiny-1", "pages"), "2024")
 OWN = [
     (DOCUMENTS, DOCUMENTS.shard("a/b")),
     (DOCUMENTS, DOCUMENTS.index("a")),
-    (DOCUMENTS, DOCUMENTS.quarantine("a")),
+    (DOCUMENTS, DOCUMENTS.quarantine_path("a")),
     (CACHE, "token_caches/blend/tiny-1/pages/validation/2024/part-00000-0123456789abcdef/.stats.json"),
 ]
 
@@ -21,7 +21,7 @@ FOREIGN = [
     (DOCUMENTS, place(attributes_asset("pages", "v0", "words-1"), "2024").shard("a")),
     (DOCUMENTS, DOCUMENTS.ledger),
     (DOCUMENTS, DOCUMENTS.table),
-    (DOCUMENTS, DOCUMENTS.claim),
+    (DOCUMENTS, DOCUMENTS.claim_path),
     (DOCUMENTS, f"{DOCUMENTS.folder}../../../raw/2024/a.jsonl.gz"),
     (DOCUMENTS, f"{DOCUMENTS.folder}./a.jsonl.gz"),
     (DOCUMENTS, f"{DOCUMENTS.folder}/a.jsonl.gz"),
@@ -38,9 +38,9 @@ FOREIGN = [
 
 @pytest.mark.parametrize(("where", "path"), OWN, ids=[path for _, path in OWN])
 def test_shards_parts_indexes_and_refused_rows_are_of_the_partition(where: object, path: str) -> None:
-    assert is_in_folders_of(where, path)  # type: ignore[arg-type]  # a Place
+    assert is_in_partition_folders(where, path)  # type: ignore[arg-type]  # a Place
 
 
 @pytest.mark.parametrize(("where", "path"), FOREIGN, ids=[path or "nothing" for _, path in FOREIGN])
 def test_nothing_else_is(where: object, path: str) -> None:
-    assert not is_in_folders_of(where, path)  # type: ignore[arg-type]  # a Place
+    assert not is_in_partition_folders(where, path)  # type: ignore[arg-type]  # a Place

@@ -22,7 +22,7 @@ def test_a_torn_receipt_is_passed_over_and_its_shard_ground(mill: Mill) -> None:
     mill.raw_shards(3)
     with pytest.raises(KeyboardInterrupt):
         mill.convert(engine=Stopping(2))
-    receipts = [mill.documents().receipt(name) for name in "abc"]
+    receipts = [mill.documents().receipt_path(name) for name in "abc"]
     receipts = [path for path in receipts if mill.store.head(path)]
     assert len(receipts) == 2
     mill.store.put(receipts[0], mill.store.read(receipts[0])[:100])

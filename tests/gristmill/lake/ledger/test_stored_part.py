@@ -14,10 +14,10 @@ ROW = Shard(
 
 def test_a_record_comes_back_from_the_table_and_a_row_without_one_is_named() -> None:
     row = msgspec.json.decode(table_bytes([ROW]), type=Shard)
-    assert StoredPart.of_row(row, "t") == RECORD
+    assert StoredPart.decode_from_row(row, "t") == RECORD
     empty = msgspec.structs.replace(row, extra={})
     with pytest.raises(DataError, match=r"t: part p: its row does not say which files .*; make this partition again"):
-        StoredPart.of_row(empty, "t")
+        StoredPart.decode_from_row(empty, "t")
 
 
 def test_size_and_digest_do_not_depend_on_the_order_of_the_objects() -> None:

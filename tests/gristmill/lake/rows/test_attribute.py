@@ -18,7 +18,7 @@ from gristmill.lake.rows.attribute import (
     written_spans,
 )
 from gristmill.lake.rows.document import Span
-from gristmill.lake.rows.shard_file import read_blocks, rows_of
+from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.folder import FolderStore
 
 
@@ -112,9 +112,9 @@ def test_a_score_is_a_finite_number_of_five_decimals() -> None:
 @pytest.mark.parametrize("name", ["pii", "sample", "toxicity", "duplicate_paragraphs"])
 def test_dolmas_attributes_are_read_and_stand_beside_their_documents(dolma: Path, name: str) -> None:
     store = FolderStore(str(dolma))
-    documents = [json.loads(row) for b in read_blocks(store, "documents/000.json.gz") for row in rows_of(b)]
+    documents = [json.loads(row) for b in read_blocks(store, "documents/000.json.gz") for row in split_rows(b)]
     path = f"attributes/{name}/000.json.gz"
-    lines = [row for block in read_blocks(store, path) for row in rows_of(block)]
+    lines = [row for block in read_blocks(store, path) for row in split_rows(block)]
     rows = parse_rows(lines, name, path, 0, [len(document["text"]) for document in documents])
     assert [row.id for row in rows] == [document["id"] for document in documents]
     assert len(rows) == 10

@@ -1,6 +1,6 @@
 import hashlib
 
-from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_of, part_name, sha256_of_part
+from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts, object_name_and_offset, part_name, sha256_of_part
 from gristmill.lake.store.folder import FolderStore
 
 
@@ -8,10 +8,10 @@ def test_parts_are_the_object_and_their_names_lead_back() -> None:
     for size, most in ((1, 1), (10, 3), (9, 3), (5, 100)):
         parts = cut_into_parts(size, most)
         assert [byte for part in parts for byte in range(*part)] == list(range(size))
-        assert [object_of(part_name("en/a@b.jsonl", part.start)) for part in parts] == [
+        assert [object_name_and_offset(part_name("en/a@b.jsonl", part.start)) for part in parts] == [
             ("en/a@b.jsonl", part.start) for part in parts
         ]
-    assert object_of("a@123") == ("a@123", None)
+    assert object_name_and_offset("a@123") == ("a@123", None)
 
 
 def test_a_part_is_hashed_without_the_rest(tmp_path: object) -> None:

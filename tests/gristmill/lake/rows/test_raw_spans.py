@@ -20,7 +20,7 @@ def packed(*inputs: Sequence[RawSpan | None]) -> bytes:
         writer.begin_object()
         for raw_span in raw_spans:
             writer.add(raw_span)
-    return writer.pack()
+    return writer.packed_spans()
 
 
 @given(st.lists(st.lists(st.none() | SPOTS, max_size=6), max_size=4))
@@ -33,9 +33,9 @@ def test_every_row_has_its_raw_object_and_its_spot_back(inputs: list[list[RawSpa
 def test_rows_at_once_are_packed_as_one_by_one() -> None:
     writer = RawSpansWriter()
     writer.begin_object()
-    writer.extend([0, 9], [4, 12])
+    writer.append_spans([0, 9], [4, 12])
     writer.add(None)
-    assert writer.pack() == packed([RawSpan(0, 4), RawSpan(9, 12), None])
+    assert writer.packed_spans() == packed([RawSpan(0, 4), RawSpan(9, 12), None])
 
 
 def test_the_lines_of_a_file_take_less_than_two_bytes_a_row() -> None:

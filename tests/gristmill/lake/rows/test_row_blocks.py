@@ -8,7 +8,7 @@ from peak_memory import run_with_peak
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.row_blocks import HEAD, LongRow, limited_blocks, read_row_blocks
-from gristmill.lake.rows.shard_file import rows_of
+from gristmill.lake.rows.shard_file import split_rows
 
 ROWS = st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=30)
 
@@ -25,7 +25,7 @@ def test_blocks_are_whole_rows_however_the_pieces_come(rows: list[bytes], cut: i
     assert b"".join(found) == data
     assert all(block.endswith(b"\n") for block in found)
     assert all(len(block) + cut > size for block in found[:-1])
-    assert [row for block in found for row in rows_of(block)] == rows
+    assert [row for block in found for row in split_rows(block)] == rows
 
 
 @settings(max_examples=draws(100))
@@ -42,7 +42,7 @@ def test_which_rows_are_too_long_does_not_depend_on_the_pieces(
     data = b"\n".join(rows) + (end if rows else b"")
     found: list[bytes | LongRow] = []
     for block in limited_blocks((data[i : i + cut] for i in range(0, len(data), cut)), limit, size):
-        found += [block] if isinstance(block, LongRow) else rows_of(block)
+        found += [block] if isinstance(block, LongRow) else split_rows(block)
     rows = rows if end or not rows or rows[-1] else rows[:-1]  # nothing after the last line feed is no row
     assert found == [LongRow(row, len(row)) if len(row) > limit else row for row in rows]
 

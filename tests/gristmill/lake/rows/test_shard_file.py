@@ -19,11 +19,11 @@ from gristmill.lake.rows.shard_file import (
     MEMBER,
     ShardWriter,
     Written,
+    find_gzip_member,
     gzip_bytes,
-    member_of,
     member_rows,
     read_blocks,
-    rows_of,
+    split_rows,
     unpack_pieces,
 )
 from gristmill.lake.store.folder import FolderStore
@@ -118,10 +118,10 @@ def test_the_same_rows_are_the_same_bytes_at_any_time(lake: FolderStore) -> None
 @pytest.mark.slow
 def test_any_row_is_read_through_its_member_alone(lake: FolderStore) -> None:
     data = prose(3_500_000)
-    rows = rows_of(data)
+    rows = split_rows(data)
     written = write(lake, "a.gz", data)
     for row in (0, 1, len(rows) // 2, *(first for _, first in written.members), len(rows) - 1):
-        start, end, first = member_of(written.members, written.bytes, row)
+        start, end, first = find_gzip_member(written.members, written.bytes, row)
         assert 0 <= start < end <= written.bytes
         assert member_rows(lake, "a.gz", written.members, written.bytes, row)[row - first] == rows[row]
 

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.unpacking import bunzip2, gunzip, unxz, unzstd
+from gristmill.lake.rows.unpacking import unpack_bzip2, unpack_gzip, unpack_xz, unpack_zstandard
 
 PACKED = [gzip.compress(text, mtime=0) for text in (b"one\n", b"", b"three\n")]
 
@@ -20,7 +20,7 @@ def test_each_member_is_announced_before_its_first_bytes(size: int) -> None:
     data = b"".join(PACKED)
     begins: list[int] = []
     pieces = (data[n : n + size] for n in range(0, len(data), size))
-    found = [(len(begins), plain) for plain in gunzip(pieces, "a.gz", begins)]
+    found = [(len(begins), plain) for plain in unpack_gzip(pieces, "a.gz", begins)]
     first, second = len(PACKED[0]), len(PACKED[0]) + len(PACKED[1])
     assert begins == [0, first, second]
     assert b"".join(plain for number, plain in found if number == 1) == b"one\n"
@@ -32,10 +32,10 @@ def test_a_member_that_is_cut_is_an_error_with_the_mend() -> None:
         DataError,
         match=r"a\.gz: the file ends in the middle: .*; if it is raw data, get this file again; else remove it",
     ):
-        list(gunzip([PACKED[0], PACKED[2][:-3]], "a.gz"))
+        list(unpack_gzip([PACKED[0], PACKED[2][:-3]], "a.gz"))
 
 
-@pytest.mark.parametrize(("pack", "unpack"), [(bz2.compress, bunzip2), (lzma.compress, unxz)])
+@pytest.mark.parametrize(("pack", "unpack"), [(bz2.compress, unpack_bzip2), (lzma.compress, unpack_xz)])
 @pytest.mark.parametrize("size", [1, 1000, 1 << 22])
 def test_streams_of_bzip2_and_xz_follow_each_other(
     pack: Callable[..., bytes], unpack: Callable[..., Iterator[bytes]], size: int
@@ -48,7 +48,7 @@ def test_streams_of_bzip2_and_xz_follow_each_other(
     assert (sum(map(len, large)), max(map(len, large))) == (10 << 20, 4 << 20)  # in steps, whatever one piece holds
 
 
-@pytest.mark.parametrize(("pack", "unpack"), [(bz2.compress, bunzip2), (lzma.compress, unxz)])
+@pytest.mark.parametrize(("pack", "unpack"), [(bz2.compress, unpack_bzip2), (lzma.compress, unpack_xz)])
 def test_bzip2_and_xz_that_are_cut_or_damaged_are_errors(
     pack: Callable[..., bytes], unpack: Callable[..., Iterator[bytes]]
 ) -> None:
@@ -71,7 +71,7 @@ def test_skippable_zstd_frames_belong_to_the_frame_before(size: int) -> None:
     data = skip + other + one + other + skip + three + skip
     begins: list[int] = []
     pieces = [data[n : n + size] for n in range(0, len(data), size)]
-    assert b"".join(unzstd(pieces, "a.zst", begins)) == b"one\nthree\n"
+    assert b"".join(unpack_zstandard(pieces, "a.zst", begins)) == b"one\nthree\n"
     assert begins == [0, 20, data.index(three)]
     with pytest.raises(DataError, match=r"a\.zst: the file ends in the middle"):
-        list(unzstd([one + skip[:-1]], "a.zst"))
+        list(unpack_zstandard([one + skip[:-1]], "a.zst"))

@@ -5,19 +5,19 @@ import pytest
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.folder import FolderStore
-from gristmill.lake.store.hashing import HashedUpload, Uploads, sha256_of
+from gristmill.lake.store.hashing import HashedUpload, Uploads, hash_object
 from gristmill.lake.store.protocol import Entry
 
 
 def test_an_object_of_many_pieces_is_hashed_whole(lake: FolderStore) -> None:
     data = bytes(range(256)) * 40_000
     lake.put("a", data)
-    assert sha256_of(lake, "a") == hashlib.sha256(data).hexdigest()
+    assert hash_object(lake, "a") == hashlib.sha256(data).hexdigest()
 
 
 def test_an_object_that_is_not_there_is_an_error(lake: FolderStore) -> None:
     with pytest.raises(StoreError, match="a"):
-        sha256_of(lake, "a")
+        hash_object(lake, "a")
 
 
 def test_the_sha256_of_an_upload_is_told_once_it_is_there_and_never_of_one_aborted(lake: FolderStore) -> None:

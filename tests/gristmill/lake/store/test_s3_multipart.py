@@ -25,7 +25,7 @@ def test_parts_are_put_together_in_the_order_in_which_they_were_sent(remote: Buc
     for number in range(7):  # more than are sent at the same time
         parts.send(bytes([number]) * len(PART))
     parts.send(b"last")
-    etag = parts.complete()
+    etag = parts.complete_upload()
     found = remote.head("a")
     assert found is not None
     assert (found.size, found.etag) == (7 * len(PART) + 4, etag)
@@ -39,7 +39,7 @@ def test_a_completion_over_another_object_than_at_the_begin_is_a_conflict(remote
     new.send(PART)
     remote.put("a", b"theirs")
     with pytest.raises(Conflict, match="a: another run wrote it meanwhile"):
-        new.complete()
+        new.complete_upload()
     assert remote.read("a") == b"theirs"
     before = remote.head("a")
     assert before is not None
@@ -47,7 +47,7 @@ def test_a_completion_over_another_object_than_at_the_begin_is_a_conflict(remote
     over.send(PART)
     remote.put("a", b"theirs again")
     with pytest.raises(Conflict):
-        over.complete()
+        over.complete_upload()
     assert remote.read("a") == b"theirs again"
     for parts in (new, over):
         parts.abort()

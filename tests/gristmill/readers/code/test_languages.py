@@ -3,7 +3,7 @@
 import pytest
 from cpu_time import cpu_seconds
 
-from gristmill.readers.code.languages import language_of
+from gristmill.readers.code.languages import programming_language
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ from gristmill.readers.code.languages import language_of
     ],
 )
 def test_a_language_is_found_by_name_first_line_or_text(path: str, text: str, language: str) -> None:
-    assert language_of(path, text) == language
+    assert programming_language(path, text) == language
 
 
 def test_no_text_makes_the_search_slow() -> None:
     def search() -> None:
         for text in ("\n" * 200_000, " " * 200_000, "#!" + "=" * 200_000, "#!" + "/" * 200_000, "a(" * 100_000):
             for path in ("a.h", "a.m", "a.pl", "a.ts", "a.v", "a.d", "run"):
-                language_of(path, text)
+                programming_language(path, text)
 
     assert cpu_seconds(search) < 1

@@ -1,13 +1,13 @@
 """Readable text from XML."""
 
 from gristmill.readers.files.xml_text import BlockText
-from gristmill.readers.xml_events import parsed
+from gristmill.readers.xml_events import parse_xml_document
 
 TEXT = BlockText(blocks=("p", "sec", "tr"), skipped=("xref",), lines=("br",), cells=("td",), kept=("code",))
 
 
 def text(xml: str) -> str:
-    return TEXT(parsed([f"<r>{xml}</r>".encode()], where="x.xml"))
+    return TEXT(parse_xml_document([f"<r>{xml}</r>".encode()], where="x.xml"))
 
 
 def test_blocks_are_paragraphs_and_the_rest_flows() -> None:

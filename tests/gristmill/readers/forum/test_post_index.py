@@ -15,11 +15,11 @@ def test_threads_come_by_id_with_the_question_first_and_the_best_answers_next() 
         with PostIndex() as index:
             for post in mixed:
                 index.add(post)
-            assert list(index.threads()) == [posts[:4], posts[4:5], posts[5:]]
+            assert list(index.posts_by_thread()) == [posts[:4], posts[4:5], posts[5:]]
 
 
 def test_more_posts_than_one_batch() -> None:
     with PostIndex() as index:
         for post in range(25_000):
             index.add(PostPlace(post // 5, post, 0, 0, 0))
-        assert [len(thread) for thread in index.threads()] == [5] * 5000
+        assert [len(thread) for thread in index.posts_by_thread()] == [5] * 5000

@@ -13,10 +13,10 @@ from gristmill.readers.mapping.fields import (
     NoField,
     RowTrouble,
     beside,
+    field_as_time,
     joined_text,
     put,
-    taken,
-    time_of,
+    take_field,
 )
 
 ROW = {"repo": "mill", "meta": {"path": "a.py", "n": 3}, "empty": "", "null": None, "flag": True, "half": 0.5}
@@ -67,7 +67,7 @@ def test_a_template_that_names_no_field_is_an_error(template: str) -> None:
     ],
 )
 def test_times_become_strings(given: Any, unit: Any, time: str | None) -> None:
-    assert time_of(given, "created", unit) == time
+    assert field_as_time(given, "created", unit) == time
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_times_become_strings(given: Any, unit: Any, time: str | None) -> None:
 )
 def test_what_is_no_time_says_what_to_declare(given: Any, unit: Any, reason: str, detail: str) -> None:
     with pytest.raises(RowTrouble) as trouble:
-        time_of(given, "t", unit)
+        field_as_time(given, "t", unit)
     assert trouble.value.reason == reason
     assert detail in trouble.value.detail
 
@@ -108,7 +108,7 @@ def test_a_value_is_put_where_it_was_taken() -> None:
     for key, value in (("a.b.c", 1), ("x.y", 3), ("a.b.d", 2)):
         put(kept, key, row, value)
     assert kept == row
-    assert [taken(kept, key) for key in ("a.b.c", "x.y", "a.b.d", "a.b.d")] == [1, 3, 2, MISSING]
+    assert [take_field(kept, key) for key in ("a.b.c", "x.y", "a.b.d", "a.b.d")] == [1, 3, 2, MISSING]
     assert kept == {}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.readers.mapping.front_matter import front_matter, heading
+from gristmill.readers.mapping.front_matter import first_markdown_heading, front_matter
 from gristmill.readers.text import Unfit
 
 
@@ -71,4 +71,4 @@ def test_front_matter_without_a_text_is_no_document() -> None:
     ],
 )
 def test_the_first_heading_is_found_outside_of_code(text: str, title: str) -> None:
-    assert heading(text) == title
+    assert first_markdown_heading(text) == title

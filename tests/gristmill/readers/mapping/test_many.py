@@ -147,8 +147,11 @@ def test_plain_rows_are_taken_at_once(tmp_path: Path) -> None:
 def test_a_plan_gives_up_where_a_row_is_not_plain() -> None:
     plan = JsonLines(source="talks").plan
     assert plan is not None
-    assert plan.encoded([{"id": 7, "text": "a"}]) == (b'{"id":"7","text":"a","source":"talks"}\n', [("talks", "7")])
+    assert plan.encode_documents([{"id": 7, "text": "a"}]) == (
+        b'{"id":"7","text":"a","source":"talks"}\n',
+        [("talks", "7")],
+    )
     for row in ({"id": "", "text": "a"}, {"id": True, "text": "a"}, {"id": "d"}, {"id": "d\x00", "text": "a"}):
         with pytest.raises(GiveUp):
-            plan.encoded([row])
+            plan.encode_documents([row])
     assert JsonLines(source="talks", keep=("n",)).plan is None

@@ -11,7 +11,7 @@ from talklake import talk_file
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
-from gristmill.readers.papers.latex import LatexLines, body_of, without_bibliography, without_comments
+from gristmill.readers.papers.latex import LatexLines, latex_document_body, without_bibliography, without_comments
 from gristmill.recipes.raw_object import RawObject, Refused
 
 SAMPLES = os.environ.get("GRISTMILL_SAMPLE_DATA")
@@ -49,8 +49,8 @@ def test_each_part_is_left_out_by_itself() -> None:
         without_comments("\\begin{lstlisting}\n% a\n\\end{lstlisting}% b")
         == "\\begin{lstlisting}\n% a\n\\end{lstlisting}%"
     )
-    assert body_of("no document") == "no document"
-    assert body_of("\\begin{document}\ntruncated") == "truncated"
+    assert latex_document_body("no document") == "no document"
+    assert latex_document_body("\\begin{document}\ntruncated") == "truncated"
     assert without_bibliography("a\n\\begin{thebibliography}{9} truncated") == "a\n"
 
 
@@ -65,7 +65,7 @@ def test_no_text_makes_it_slow() -> None:
             "\\begin{thebibliography}",
             "\\bibliography{",
         ):
-            without_bibliography(body_of(without_comments(piece * 30_000)))
+            without_bibliography(latex_document_body(without_comments(piece * 30_000)))
 
     assert cpu_seconds(read_all) < 2
 

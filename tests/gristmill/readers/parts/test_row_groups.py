@@ -79,7 +79,7 @@ def test_groups_that_are_not_in_order_are_not_cut(monkeypatch: pytest.MonkeyPatc
 def test_a_ranged_file_reads_as_a_file_does() -> None:
     data = bytes(range(256)) * 8
     file = RangedFile(RawObject(Held(data), "a", "a", len(data)))
-    file.hold(100, 400)
+    file.hold_window(100, 400)
     for start, size in ((150, 20), (90, 20), (2040, 100), (0, -1)):
         assert file.seek(start) == file.tell() == start
         assert file.read(size) == data[start : None if size < 0 else start + size]

@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from gristmill.readers.text import Unfit
-from gristmill.readers.web.charsets import decoded, decoded_exactly
+from gristmill.readers.web.charsets import decode_page, decoded_exactly
 
 RUSSIAN = "<p>Мельница мелет зерно.</p>"
 
@@ -28,32 +28,32 @@ RUSSIAN = "<p>Мельница мелет зерно.</p>"
     ],
 )
 def test_a_page_is_decoded_by_its_charset(body: bytes, declared: str, charset: str) -> None:
-    text, found, replaced = decoded(body, declared)
+    text, found, replaced = decode_page(body, declared)
     assert (text.endswith(RUSSIAN), found, replaced) == (True, charset, 0)
 
 
 def test_few_broken_bytes_are_replaced_and_many_refused() -> None:
     body = "ж".encode() * 1500 + b"\xff" + "ж".encode() * 1500
-    text, found, replaced = decoded(body, "utf-8")
+    text, found, replaced = decode_page(body, "utf-8")
     assert (text.count("\ufffd"), found, replaced) == (1, "utf-8", 1)
     with pytest.raises(Unfit, match=r"undecodable page: .* broken characters as utf-8"):
-        decoded(bytes(range(128, 256)) * 20 + "ж".encode() * 99, "utf-8")
+        decode_page(bytes(range(128, 256)) * 20 + "ж".encode() * 99, "utf-8")
 
 
 @pytest.mark.parametrize(("declared", "words"), [("utf-8", 1), ("utf-8", 40), ("", 40)])
 def test_one_broken_byte_changes_one_character(declared: str, words: int) -> None:
     page = RUSSIAN * words
-    text, found, replaced = decoded(page.encode() + b"\xff", declared)
+    text, found, replaced = decode_page(page.encode() + b"\xff", declared)
     assert (text, found, replaced) == (page + "\ufffd", "utf-8", 1)
 
 
 def test_characters_that_the_page_itself_replaced_are_not_broken() -> None:
     body = ("ж" * 99 + "\ufffd" * 9).encode() + b"\xff"
-    assert decoded(body, "utf-8")[2] == 1
+    assert decode_page(body, "utf-8")[2] == 1
 
 
 def test_wider_codecs_are_tried_in_turn() -> None:
-    assert decoded("①日本".encode("euc_jis_2004"), "euc-jp")[:2] == ("①日本", "euc_jis_2004")
+    assert decode_page("①日本".encode("euc_jis_2004"), "euc-jp")[:2] == ("①日本", "euc_jis_2004")
     assert decoded_exactly(b"<meta charset=euc-jp>" + "①".encode("euc_jis_2004"), "utf-8").endswith("①")
     with pytest.raises(Unfit, match="not in its declared encoding: euc_jis_2004"):
         decoded_exactly(b"<meta charset=euc-jp>\xff\xff", "utf-8")
@@ -61,4 +61,4 @@ def test_wider_codecs_are_tried_in_turn() -> None:
 
 @pytest.mark.parametrize("name", ["hex", "idna", "zlib", "rot13", "undefined", "unicode_escape", "utf-7", "x" * 300])
 def test_codecs_of_python_that_are_no_charsets_of_pages_are_not_used(name: str) -> None:
-    assert decoded(RUSSIAN.encode(), name)[1] == "utf-8"
+    assert decode_page(RUSSIAN.encode(), name)[1] == "utf-8"

@@ -8,7 +8,7 @@ import pytest
 from warcfile import packed, page
 
 from gristmill.errors import DataError
-from gristmill.readers.web.members import Damaged, Gap, GzipFile, members
+from gristmill.readers.web.members import Damaged, Gap, GzipFile, open_warc_members
 
 
 def all_of(file: GzipFile) -> list[bytes]:
@@ -80,4 +80,4 @@ def test_bytes_of_a_large_damaged_member_are_not_all_kept() -> None:
 )
 def test_a_file_that_is_no_warc_is_told_by_its_first_bytes(data: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        members([data], "a.warc.gz")
+        open_warc_members([data], "a.warc.gz")

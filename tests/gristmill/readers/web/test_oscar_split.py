@@ -16,11 +16,11 @@ from gristmill.readers.web import oscar_split
 from gristmill.readers.web.oscar_split import (
     Identified,
     OscarFromWet,
-    identify,
+    identify_line_language,
     is_multilingual,
     long_part,
-    vote,
-    warnings_of,
+    quality_warnings,
+    vote_page_language,
 )
 
 ENGLISH = "The mill by the river grinds slowly, but it grinds exceedingly fine, and the miller sleeps while it works."
@@ -81,7 +81,7 @@ def test_when_a_page_is_multilingual(lines: list[Identified], answer: bool) -> N
     ],
 )
 def test_the_vote_is_by_bytes(sizes: list[int], identified: list[Identified], result: tuple[str, float] | str) -> None:
-    found = vote(["x" * size for size in sizes], identified)
+    found = vote_page_language(["x" * size for size in sizes], identified)
     if isinstance(result, str) or isinstance(found, str):
         assert found == result
     else:
@@ -89,10 +89,12 @@ def test_the_vote_is_by_bytes(sizes: list[int], identified: list[Identified], re
 
 
 def test_warnings_come_in_the_order_of_the_generator() -> None:
-    assert warnings_of(["x" * 101] * 5, "x" * 505) is None
-    assert warnings_of(["1", "2"], "1\n2") == ["tiny", "short_sentences", "noisy"]
-    assert warnings_of(["a", *["x" * 101] * 8, "b"], "x") is None  # one short line of a fifth of two is not over half
-    assert warnings_of(["a", "b", *["x" * 101] * 6, "c", "d"], "x") == ["header", "footer"]
+    assert quality_warnings(["x" * 101] * 5, "x" * 505) is None
+    assert quality_warnings(["1", "2"], "1\n2") == ["tiny", "short_sentences", "noisy"]
+    assert (
+        quality_warnings(["a", *["x" * 101] * 8, "b"], "x") is None
+    )  # one short line of a fifth of two is not over half
+    assert quality_warnings(["a", "b", *["x" * 101] * 6, "c", "d"], "x") == ["header", "footer"]
 
 
 @pytest.mark.parametrize("schema", ["22.01", "23.01"])
@@ -139,18 +141,18 @@ def read_lines(reader: OscarLines, root: Path, data: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("line", ["", " ", "0", "\r", "\x85", "x" * 200_000])
 def test_odd_lines_have_no_language_or_one(line: str) -> None:
-    found = identify(line)
+    found = identify_line_language(line)
     assert found is None or found[1] >= 0.8
 
 
 def test_a_model_that_is_missing_or_another_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    oscar_split._model.cache_clear()  # noqa: SLF001
+    oscar_split._load_language_model.cache_clear()  # noqa: SLF001
     monkeypatch.setattr(oscar_split, "MODEL", tmp_path / "lid.176.ftz")
     with pytest.raises(RecipeError, match=r"lid\.176\.ftz cannot be read"):
-        identify("text")
+        identify_line_language("text")
     (tmp_path / "lid.176.ftz").write_bytes(b"another")
     with pytest.raises(RecipeError, match=r"has sha256"):
-        identify("text")
+        identify_line_language("text")
 
 
 @pytest.mark.skipif("GRISTMILL_SAMPLE_DATA" not in os.environ, reason="no sample data")
@@ -163,11 +165,13 @@ def test_warnings_and_votes_are_those_of_real_documents() -> None:
             lines = lines[:-1] if not lines[-1] else lines
             given = row["metadata"]["sentence_identifications"]
             identified = [None if each is None else (each["label"], each["prob"]) for each in given]
-            found = vote(lines, identified)
+            found = vote_page_language(lines, identified)
             assert isinstance(found, tuple)
             wanted = row["metadata"]["identification"]
             assert found[0] == wanted["label"]
             assert abs(found[1] - wanted["prob"]) < 1e-6
-            assert [*dict.fromkeys(row["metadata"]["annotation"] or [])] == (warnings_of(lines, row["content"]) or [])
+            assert [*dict.fromkeys(row["metadata"]["annotation"] or [])] == (
+                quality_warnings(lines, row["content"]) or []
+            )
             seen += 1
     assert seen == 28

@@ -14,7 +14,7 @@ from warcfile import Reading, http, packed, page, read, record
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.web.records import WarcRecord, header_fields, records
+from gristmill.readers.web.records import WarcRecord, header_fields, read_warc_records
 from gristmill.recipes.raw_object import Converted, Limits, RawObject
 
 PAGES = [page(n) for n in range(5)]
@@ -22,7 +22,7 @@ PAGES = [page(n) for n in range(5)]
 
 def as_documents(raw: RawObject) -> Iterator[Converted]:
     """Each record as a document of its bytes; requests are left out."""
-    for each in records(raw, lambda found: "request" if found.get("warc-type") == "request" else "", "crawl"):
+    for each in read_warc_records(raw, lambda found: "request" if found.get("warc-type") == "request" else "", "crawl"):
         yield Document(each.id, each.content.decode("latin-1"), "web") if isinstance(each, WarcRecord) else each
 
 
@@ -65,7 +65,9 @@ def test_fastwarc_finds_the_same_records_in_real_files(tmp_path: Path) -> None:
         theirs = [
             (r.headers["WARC-Record-ID"], r.content_length) for r in ArchiveIterator(io.BytesIO(data), parse_http=False)
         ]
-        ours = read(lambda raw: (as_row(each) for each in records(raw, lambda _: "", "crawl")), tmp_path, data)
+        ours = read(
+            lambda raw: (as_row(each) for each in read_warc_records(raw, lambda _: "", "crawl")), tmp_path, data
+        )
         assert [(document.id, len(document.text)) for document in ours.documents] == theirs
 
 

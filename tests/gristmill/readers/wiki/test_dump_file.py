@@ -11,7 +11,7 @@ import zstandard
 from talklake import talk_file
 
 from gristmill.errors import DataError
-from gristmill.readers.wiki.dump_file import bunzipped, plain_pieces
+from gristmill.readers.wiki.dump_file import plain_pieces, unpack_bzip2
 
 TEXT = random.Random(5).randbytes(300_000) + bytes(9_000_000)
 
@@ -48,7 +48,7 @@ def test_other_packings_are_told(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize("cut", [4, 40, -1, -20])
 def test_a_truncated_dump_is_an_error(cut: int) -> None:
     with pytest.raises(DataError, match=r"d\.bz2: not valid bzip2 near byte \d+.*truncated"):
-        list(bunzipped(iter([bz2.compress(b"flour" * 99_999)[:cut]]), "d.bz2"))
+        list(unpack_bzip2(iter([bz2.compress(b"flour" * 99_999)[:cut]]), "d.bz2"))
 
 
 def test_a_damaged_dump_is_an_error() -> None:
@@ -56,10 +56,10 @@ def test_a_damaged_dump_is_an_error() -> None:
     for at in range(20, len(data), len(data) // 9):
         data[at] ^= 0x40
         with pytest.raises(DataError, match=r"not valid bzip2"):
-            list(bunzipped(iter([bytes(data)]), "d.bz2"))
+            list(unpack_bzip2(iter([bytes(data)]), "d.bz2"))
         data[at] ^= 0x40
 
 
 def test_bytes_that_follow_a_stream_and_are_none_are_an_error() -> None:
     with pytest.raises(DataError, match=r"not valid bzip2"):
-        list(bunzipped(iter([bz2.compress(b"a") + b"rubbish"]), "d.bz2"))
+        list(unpack_bzip2(iter([bz2.compress(b"a") + b"rubbish"]), "d.bz2"))

@@ -76,7 +76,7 @@ def test_what_is_not_adopted_has_no_folder() -> None:
 
 
 def test_rules_may_name_adopted_sets_and_no_unknown_ones() -> None:
-    assert catalogue(DOLMA, sets="pii").sets_of(DOLMA, "v0") == ["pii", "tox_v2"]
+    assert catalogue(DOLMA, sets="pii").attribute_sets_of_version(DOLMA, "v0") == ["pii", "tox_v2"]
     with pytest.raises(RecipeError, match="names the attribute set 'pij', which is on no shelf; known: pii, tox_v2"):
         catalogue(DOLMA, sets="pij")
 

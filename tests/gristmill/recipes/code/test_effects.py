@@ -34,7 +34,7 @@ def counts(statement: str, before: str = BEFORE) -> bool:
         "from mill._fill import filled": ["mill._fill", "mill._words"],
         "from mill._words import MORE": ["mill._words"],
     }
-    acting = Effects(tree.body, lambda node: origins.get(ast.unparse(node), [])).acting
+    acting = Effects(tree.body, lambda node: origins.get(ast.unparse(node), [])).may_act_on
     return ast.unparse(ast.parse(statement).body[-1]) in map(
         ast.unparse, reachable_statements(tree, ("document",), (), acting)
     )
@@ -123,7 +123,7 @@ def test_of_a_declaration_count_options_that_act_and_all_if_a_function_of_ones_o
     call: str, counted: str
 ) -> None:
     tree = ast.parse(f"{BEFORE}def made(**options): return Tagger(**options)\nBERRY = {call}\n")
-    acting = Effects(tree.body, lambda _: []).acting
+    acting = Effects(tree.body, lambda _: []).may_act_on
     found = [ast.unparse(each) for each in reachable_statements(tree, ("document",), (), acting)]
     with_apple = [each for each in found if "apple" in each]
     assert [each.startswith(counted) for each in with_apple] == ([True] if counted else [])
@@ -142,7 +142,7 @@ def test_names_of_a_star_may_be_tables() -> None:
     text = "from {} import *\ndef tag(document): return MORE\none = MORE.update(apple=1)\nFRUIT = Tagger(document=tag)"
     for module, more in (("mill._words", True), ("gristmill.recipes.tagger", False)):
         tree = ast.parse(text.format(module))
-        found = reachable_statements(tree, ("document",), (), Effects(tree.body, lambda _: []).acting)
+        found = reachable_statements(tree, ("document",), (), Effects(tree.body, lambda _: []).may_act_on)
         assert ("one = MORE.update(apple=1)" in map(ast.unparse, found)) is more
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.recipes.code.modules import file_of_module, origins_of, own_modules, statements_of
+from gristmill.recipes.code.modules import file_of_module, module_import_origins, own_modules, statements_of_file
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_modules_of_the_package_are_own_and_those_of_python_and_of_our_public_fa
 
 
 def test_an_import_runs_all_own_modules_that_its_module_imports(mill: Path) -> None:
-    origins = origins_of("ownmill.taggers.fruit", is_package=False)
+    origins = module_import_origins("ownmill.taggers.fruit", is_package=False)
     [fill, other, ours] = ast.parse("from ownmill._fill import fill\nimport re\nfrom gristmill.text import column").body
     assert isinstance(fill, ast.ImportFrom)
     assert isinstance(other, ast.Import)
@@ -35,4 +35,4 @@ def test_an_import_runs_all_own_modules_that_its_module_imports(mill: Path) -> N
     assert [*origins(other), *origins(ours)] == []
     assert file_of_module("ownmill._fill") == str(mill / "_fill.py")
     assert file_of_module("ownmill._fill.fill") is None
-    assert len(statements_of(str(mill / "_words.py"))) == 1
+    assert len(statements_of_file(str(mill / "_words.py"))) == 1

@@ -52,6 +52,6 @@ def test_a_name_that_is_wrong_is_refused_when_the_recipes_are_read(dedupe: Dedup
 
 def test_the_set_that_chooses_what_a_cluster_keeps_is_made_for_the_version_that_is_compared() -> None:
     known = catalogue(near("good-1__share"), V1)
-    assert known.sets_of(known.sources["pages"], "v0") == ["good-1", "near-1"]
+    assert known.attribute_sets_of_version(known.sources["pages"], "v0") == ["good-1", "near-1"]
     known = catalogue(near("good-1__share", "pages/v1"), replace(V1, columns=(), exclude=()))
-    assert known.sets_of(known.sources["pages"], "v0") == []
+    assert known.attribute_sets_of_version(known.sources["pages"], "v0") == []

@@ -6,7 +6,7 @@ from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.row_format import Chat, Prebuilt
 from gristmill.recipes.rules import spans
-from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.selection import Selection, read_selection
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_ledger_gives_the_edits_back_and_a_recipe_without_edits_is_recorded_
         Edit(spans="pii-1__phone", mask="*", below=2.0),
     )
     chosen = Selection(edits=edits, least_kept=0.25, transforms=("whitespace-1",), shortest=7)
-    assert selection_of(chosen.parameters()) == chosen
+    assert read_selection(chosen.parameters()) == chosen
     assert sorted(Selection().parameters()) == ["blocklists", "columns", "exclude", "include", "rate", "seed"]
 
 
@@ -65,7 +65,7 @@ def test_people_read_what_is_changed() -> None:
         Edit(spans="pii-1__c", replacement=""),
     )
     words = ("pii-1__a is masked", "pii-1__b is replaced", "pii-1__c is deleted", "whitespace-1")
-    assert Selection(edits=edits, transforms=("whitespace-1",)).changes == words
+    assert Selection(edits=edits, transforms=("whitespace-1",)).changes_in_words == words
 
 
 def test_the_sets_of_edits_are_read_without_a_column() -> None:

@@ -3,7 +3,7 @@ from streams import stream
 
 from gristmill.errors import RecipeError
 from gristmill.recipes.edits.edit import Edit
-from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.selection import Selection, read_selection
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_fields_that_cannot_be_written_are_refused(options: dict[str, object], w
 
 def test_the_ledger_gives_the_fields_back_and_their_order_is_no_part_of_the_recipe() -> None:
     chosen = Selection(keep=("created", "metadata.url"), merge=("a-1", "b-1"), origin=True)
-    assert selection_of(chosen.parameters()) == chosen
+    assert read_selection(chosen.parameters()) == chosen
     assert (
         chosen.parameters()
         == Selection(keep=("metadata.url", "created"), merge=("b-1", "a-1"), origin=True).parameters()

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed, codes_of
+from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed, code_of_transforms
 
 DOCUMENT = Document(id="d1", source="pages", text="to be", metadata={"n": 1})
 
@@ -61,4 +61,4 @@ def test_a_wrong_declaration_is_refused() -> None:
 
 
 def test_the_code_of_transforms_that_no_shelf_gave_is_unknown() -> None:
-    assert codes_of([]).digest == codes_of([of_one(lambda document: document.text)]).digest == ""
+    assert code_of_transforms([]).digest == code_of_transforms([of_one(lambda document: document.text)]).digest == ""

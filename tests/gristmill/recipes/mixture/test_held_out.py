@@ -8,7 +8,7 @@ from gristmill.errors import RecipeError
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.rules import Column, field, score
-from gristmill.recipes.selection import Selection, selection_of
+from gristmill.recipes.selection import Selection, read_selection
 from gristmill.recipes.source import Revision
 
 HOST = field("metadata.host")
@@ -19,7 +19,7 @@ BY_HOST = Mix(name="blend", streams=(PAGES,), validation=0.3, validation_key=HOS
 def test_a_key_goes_to_every_stream_and_comes_back_from_the_ledger() -> None:
     [stream] = BY_HOST.streams
     assert stream.parameters()["held_out"] == {"share": 0.3, "key": ["metadata.host", "VARCHAR"], "seed": 0x76616C}
-    assert selection_of(stream.parameters()).parameters() == stream.parameters()
+    assert read_selection(stream.parameters()).parameters() == stream.parameters()
     assert [column.path for column in stream.read_columns] == ["metadata.host", "metadata.host"]
     assert "held_out" not in PAGES.parameters()
     assert replace(BY_HOST, validation_key=None).streams == (PAGES,)

@@ -13,7 +13,7 @@ from gristmill.previews.slice_preview import SlicePreview
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Column, Rule, field, origin
-from gristmill.recipes.selection import selection_of
+from gristmill.recipes.selection import read_selection
 from gristmill.recipes.source import Revision, Source
 from gristmill.stages.mixing.step import MixingStep, stream_step
 
@@ -51,7 +51,7 @@ def test_a_rule_keeps_a_source_by_its_licence(mill: Mill, licence: str, rows: in
     mill.convert()
     ledger = made(mill, source_of(mill, licence=licence), mix_of(origin("licence")))
     assert ledger.totals["rows"] == rows
-    assert selection_of(msgspec.to_builtins(ledger.recipe.parameters)).parameters() == ledger.recipe.parameters
+    assert read_selection(msgspec.to_builtins(ledger.recipe.parameters)).parameters() == ledger.recipe.parameters
 
 
 def test_a_licence_that_is_not_declared_is_refused_or_null_and_counted(mill: Mill) -> None:

@@ -57,7 +57,7 @@ def test_streams_of_a_group_share_its_proportion_by_their_repeats() -> None:
 def test_a_budget_that_cannot_be_met_names_the_stream_and_the_tokens_that_are_lacking() -> None:
     once = Portion("code", "code", most_epochs=1)
     solved = read_shares([WEB, once], {"web": 700, "code": 100}, proportions={"web": 0.7, "code": 0.3}, budget=1000)
-    assert solved.shortages == [
+    assert solved.shortage_sentences == [
         "stream 'code' is short of 200 tokens: 300 of it are read, but it has 100, and most_epochs allows 100"
     ]
 
@@ -112,7 +112,7 @@ def test_a_stream_that_bounds_the_total_is_read_exactly_so_often_though_the_tota
     assert found.total == 255
     assert [each.epochs for each in found.streams] == [1.0, 1.5]
     assert [each.rate for each in found.streams] == [1.0, 1.0]
-    assert found.shortages == []
+    assert found.shortage_sentences == []
 
 
 def test_a_repeated_stream_that_has_no_tokens_yet_leaves_the_others_their_shares_of_tokens() -> None:

@@ -26,7 +26,7 @@ def test_a_process_gets_the_named_variables_of_this_one_and_those_that_are_given
     while not names and process.process.poll() is None:  # the kernel shows none while it begins the program
         lines = Path(f"/proc/{process.process.pid}/environ").read_bytes().split(b"\0")
         names = {line.partition(b"=")[0].decode() for line in lines if line}
-    process.kill()
+    process.kill_process()
     assert names == {"PATH", "OMP_NUM_THREADS", "PYTHONPATH"}
     assert process.process.returncode == -signal.SIGKILL
     assert process.connection.closed

@@ -6,14 +6,14 @@ from gristmill.stages.chat_templates.budget import DEEPEST, LONGEST, STEPS, Budg
 def test_steps_characters_and_elements_are_counted() -> None:
     budget = Budget()
     for value, steps in (("a" * 1023, 0), ("a" * 1024, 1), ([0] * 32, 2), ({1: 2}, 0), (None, 0), (7, 0)):
-        budget.renew()
+        budget.reset_for_rendering()
         budget.value(value)
         assert STEPS - budget.left == steps
-    budget.renew()
+    budget.reset_for_rendering()
     budget.count_value([["a" * 2048, {"k": [1, 2]}], ()])
     assert STEPS - budget.left == 2 + 2 + 2 + 1 + 2
     with pytest.raises(Unrendered, match="not bounded: rendering takes more than 2,000,000 steps"):
-        budget.spend(budget.left + 1)
+        budget.count_steps(budget.left + 1)
 
 
 def test_what_is_too_long_or_too_deep_is_told() -> None:

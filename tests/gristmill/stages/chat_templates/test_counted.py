@@ -24,6 +24,6 @@ COSTS = {
 def test_an_expression_is_counted(template: str) -> None:
     sandbox = TemplateSandbox(jinja2.StrictUndefined, [])
     compiled = sandbox.from_string(template)
-    sandbox.budget.renew()
+    sandbox.budget.reset_for_rendering()
     assert compiled.render(x=tuple(range(10))) == ""
     assert STEPS - sandbox.budget.left == COSTS[template]

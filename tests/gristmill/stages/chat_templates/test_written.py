@@ -8,7 +8,7 @@ from gristmill.stages.chat_templates.written import TemplateText, Writer
 
 def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
     writer = Writer()
-    end = writer.written("<end>")
+    end = writer.as_template_text("<end>")
     assert end == "<end>"
     assert {"<end>": 1}[end] == 1
     assert not re.search("[<a-z>]", str(end))
@@ -17,8 +17,8 @@ def test_a_written_string_is_the_same_string_but_prints_with_twins() -> None:
         (end + "x", "<end>x", 5),
         ("x" + end, "x<end>", 5),
         (end[1:4], "end", 3),
-        (writer.written(" a ").strip(), "a", 1),
-        (writer.written("--a").lstrip("-"), "a", 1),
+        (writer.as_template_text(" a ").strip(), "a", 1),
+        (writer.as_template_text("--a").lstrip("-"), "a", 1),
         (end.upper(), "<END>", 0),
     ):
         assert made == plain

@@ -45,6 +45,6 @@ def test_a_reason_costs_one_quarantine_and_one_that_is_gone_costs_no_example_of_
     monkeypatch.setattr("gristmill.stages.conversion.examples.quarantined_rows", counted)
     shards = list(mill.table(PAGES).values())
     assert set(refused_examples(mill.store, PAGES, shards)) == {"invalid JSON", "no id"}
-    assert read == [PAGES.quarantine("a"), PAGES.quarantine("d")]
-    mill.store.delete([PAGES.quarantine("a")])
+    assert read == [PAGES.quarantine_path("a"), PAGES.quarantine_path("d")]
+    mill.store.delete([PAGES.quarantine_path("a")])
     assert set(refused_examples(mill.store, PAGES, shards)) == {"no id"}

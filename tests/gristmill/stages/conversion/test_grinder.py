@@ -53,7 +53,7 @@ def test_refused_rows_lie_in_quarantine_and_are_counted(mill: Mill) -> None:
     }
     where = mill.documents(source="notes")
     (shard,) = (shard for shard in mill.table(where).values() if shard.rows)
-    refused = mill.rows(where.quarantine(shard.name))
+    refused = mill.rows(where.quarantine_path(shard.name))
     asked = {"reason": "asked for", "raw": "r1 !refuse", "where": "a.txt line 20", "file": "a.txt"}
     assert refused[0] == asked
     assert [row.get("id") for row in refused if row["reason"] in {"lone surrogate", "no id"}] == ["s", None]

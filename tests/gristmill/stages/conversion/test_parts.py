@@ -24,7 +24,7 @@ from gristmill.readers.parts import lines
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import OneToOne, Source, Split
-from gristmill.stages.conversion.parts import edges_of, part_of, parts_meet
+from gristmill.stages.conversion.parts import parts_meet, recorded_part_edges, reported_part_edges
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.trace import document_trace
@@ -208,7 +208,7 @@ def test_a_converter_that_reads_no_parts_is_refused_when_it_is_declared_or_when_
     with pytest.raises(
         RecipeError, match=r"^a@0000000000004: the converter did not say where the records of this part"
     ):
-        edges_of(raw)
+        reported_part_edges(raw)
 
 
 def part_of_nine() -> Any:
@@ -219,7 +219,7 @@ def test_another_size_of_parts_is_another_recipe_and_one_to_one_knows_no_parts(m
     assert step().recipe.digest != step(shards=Split(bytes=5000)).recipe.digest
     put(mill, "a.jsonl", rows(100))
     mill.make(step(shards=OneToOne(), draft=True))
-    assert [part_of(shard, "") for shard in mill.table(mill.documents(source="cut")).values()] == [None]
+    assert [recorded_part_edges(shard, "") for shard in mill.table(mill.documents(source="cut")).values()] == [None]
     assert "parts_meet" not in step(shards=OneToOne()).checks("")
 
 
@@ -236,7 +236,7 @@ def test_the_blocks_of_all_parts_have_the_checksum_of_their_bz2_stream(mill: Mil
     put(mill, "a.jsonl.bz2", data)
     mill.make(step(shards=Split(part)))
     table = list(mill.table(mill.documents(source="cut")).values())
-    edges = [edges for edges in (part_of(row, "") for row in table) if edges is not None]
+    edges = [edges for edges in (recorded_part_edges(row, "") for row in table) if edges is not None]
     assert len(edges) > 1
     assert any(each.sums for each in edges)
     assert parts_meet(mill.store, mill.documents(source="cut"), table).passed

@@ -85,7 +85,7 @@ def test_the_place_of_a_refused_row_is_taken_from_the_row_its_words_and_its_span
     quarantine = QuarantineWriter(mill.store, PLACE, "00")
     quarantine.add(row, file, span)
     quarantine.close({})
-    [written] = mill.rows(PLACE.quarantine("00"))
+    [written] = mill.rows(PLACE.quarantine_path("00"))
     assert written == {"reason": "r", "raw": "", "where": row.where, **({"file": file} if file else {}), **fields}
 
 
@@ -114,7 +114,7 @@ def test_a_row_that_is_too_long_is_refused_and_the_next_lines_are_read(mill: Mil
     ledger = mill.convert("capped")
     assert ledger.dropped == {"quarantine: invalid JSON": 1, "quarantine: row too long": 2}
     assert mill.ids(PLACE, "00") == ["a", "fits", "c"]
-    refused = mill.rows(PLACE.quarantine("00"))
+    refused = mill.rows(PLACE.quarantine_path("00"))
     places = [(each["file"], each["row"], each.get("offset")) for each in refused]
     assert places == [(name, 2, None), (name, 4, 100 + 1 + 1000 + 1 + 1001 + 1 + 100 + 1), (name, 5, None)]
     assert [(each["reason"], each["where"], len(each["raw"])) for each in refused] == [

@@ -48,7 +48,7 @@ def test_rows_are_read_from_memory_and_from_a_temporary_file(tmp_path: Path) -> 
             file = ColumnFile(store, "a/found", digest, FOUND, held)
             assert file.rows == 10
             assert [column.tolist() for column in file.read(8, 12)] == [[8, 9], [16, 18], [24, 27]]
-            assert file.column(2, 0, 2).tolist() == [0, 3]
+            assert file.read_column_range(2, 0, 2).tolist() == [0, 3]
             with pytest.raises(DataError, match="a/found: other bytes than its ledger names; make its partition again"):
                 ColumnFile(store, "a/found", "0" * 32, FOUND, held)
 

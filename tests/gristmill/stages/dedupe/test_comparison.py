@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gristmill.stages.dedupe.comparison import Comparison, Keepers, counts_by_power, firsts_of
+from gristmill.stages.dedupe.comparison import Comparison, Keepers, count_first_occurrences, counts_by_power
 
 
 def numbers(*found: int) -> np.ndarray:
@@ -16,19 +16,19 @@ def test_two_new_snapshots_and_an_old_one() -> None:
     assert comparison.hi.tolist() == [1, 4, 6, 7]
     keepers = Keepers(comparison)
     comparison.add_snapshot(0, np.array([2, 3]), 1)
-    keepers.keep(0, np.array([2, 3]), np.array([5, 6]))
+    keepers.add_kept_hashes(0, np.array([2, 3]), np.array([5, 6]))
     for rank, newcomer in comparison.newcomers.items():
         comparison.add_snapshot(rank, newcomer.places, times[rank])
     second, third = comparison.newcomers.values()
-    assert [each.tolist() for each in keepers.found(second)] == [[12], [0], [5]]
-    keepers.keep(2, second.places, np.arange(10, 13))
-    assert [each.tolist() for each in keepers.found(third)] == [[20, 21], [2, 0], [11, 6]]
-    assert sorted(firsts_of(comparison, times)) == [(2, 0, 1), (2, 2, 2), (3, 0, 1), (3, 2, 3)]
+    assert [each.tolist() for each in keepers.find_kept_hashes(second)] == [[12], [0], [5]]
+    keepers.add_kept_hashes(2, second.places, np.arange(10, 13))
+    assert [each.tolist() for each in keepers.find_kept_hashes(third)] == [[20, 21], [2, 0], [11, 6]]
+    assert sorted(count_first_occurrences(comparison, times)) == [(2, 0, 1), (2, 2, 2), (3, 0, 1), (3, 2, 3)]
     assert comparison.times.tolist() == [1, 4, 2, 2]
     assert counts_by_power(comparison.times).tolist() == [1, 2, 1]
 
 
 def test_nothing_is_compared_without_hashes() -> None:
     comparison = Comparison([0], [(0, numbers(), numbers())])
-    assert (len(comparison.hi), list(firsts_of(comparison, {0: np.zeros(0, np.int64)}))) == (0, [])
+    assert (len(comparison.hi), list(count_first_occurrences(comparison, {0: np.zeros(0, np.int64)}))) == (0, [])
     assert counts_by_power(comparison.times).tolist() == []

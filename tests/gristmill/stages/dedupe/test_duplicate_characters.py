@@ -53,8 +53,8 @@ def test_such_a_ledger_is_no_damage_but_another_number_is(repeated: Mill) -> Non
     step = DedupeLabelsStep(known().dedupes["sentences-1"], "pages", "a", SHELVES)
     derivation = Derivation(repeated.lake, step, ShardSample(1), repeated.said.append)
     as_older(repeated)
-    assert list(derivation.findings()) == []
+    assert list(derivation.derivation_findings()) == []
     [row] = table(repeated, SET)
     reseal_shard(repeated, SET, row.name, counts={"duplicates": 4, "duplicate characters": 57})
-    [finding] = derivation.findings()
+    [finding] = derivation.derivation_findings()
     assert "counts is {'duplicate characters': 57}" in finding.what

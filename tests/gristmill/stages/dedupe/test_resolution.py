@@ -163,7 +163,7 @@ def test_clusters_that_an_older_version_gave_one_number_are_told_apart(mill: Mil
     resolved(mill, "near-1")
     there = place(CLUSTERS.at(dedupe="near-1"), "r00001")
     head, (row,) = read_ledger(mill.store, there)
-    record = BinaryPartRecord.of_row(row, there.table)
+    record = BinaryPartRecord.decode_from_row(row, there.table)
     record.facts["largest"] = [["000000000000a", *largest[1:]] for largest in record.facts["largest"]]
     rows = [seal_row(row, record)]
     mill.store.put(there.table, pack_table(rows))
@@ -256,7 +256,7 @@ def test_a_refused_order_is_planned_as_refused_while_its_fingerprints_are_due(pa
 
     def state(catalogue: Catalogue) -> str:
         planner = Planner(catalogue, SHELVES, pages.lake, read_targets(catalogue, (TEXTS,)))
-        [found] = [each for each in planner.prospects() if each.asset == RESOLUTION.at(dedupe=TEXTS)]
+        [found] = [each for each in planner.survey_all() if each.asset == RESOLUTION.at(dedupe=TEXTS)]
         return found.state
 
     assert (state(known()), state(known("replace"))) == ("follow", "refused")

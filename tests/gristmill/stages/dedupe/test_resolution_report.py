@@ -11,7 +11,7 @@ from testkit import Mill
 from gristmill.__main__ import main
 from gristmill.errors import DataError
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, excerpts_of
+from gristmill.stages.dedupe.cluster_excerpts import EXCERPT, ClusterExcerpt, read_cluster_excerpts
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution, read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
@@ -36,7 +36,7 @@ def resolution(mill: Mill, name: str = "lines-1") -> Resolution:
 
 
 def excerpts(mill: Mill) -> list[ClusterExcerpt]:
-    return excerpts_of(mill.store, known().dedupes["lines-1"], resolution(mill))
+    return read_cluster_excerpts(mill.store, known().dedupes["lines-1"], resolution(mill))
 
 
 def test_excerpts_are_the_first_occurrences(pages: Mill) -> None:
@@ -109,7 +109,7 @@ def test_near_duplicates_show_the_document_that_is_kept(mill: Mill) -> None:
     words = " ".join(f"w{number}" for number in range(40))
     put(mill, "a", "x", "", words, f"{words} end", f"{words} end")
     resolved(mill, "near-1")
-    [found] = excerpts_of(mill.store, known().dedupes["near-1"], resolution(mill, "near-1"))
+    [found] = read_cluster_excerpts(mill.store, known().dedupes["near-1"], resolution(mill, "near-1"))
     assert (found.cluster.times, found.row, found.excerpt) == (3, 1, words[:EXCERPT])
 
 
@@ -118,7 +118,7 @@ def test_the_number_of_a_near_duplicate_is_that_of_a_document_and_not_of_a_band(
     put(mill, "a", "x", "", *texts, *(f"{text} end" for text in texts[3:]))
     resolved(mill, "near-1")
     near, found = known().dedupes["near-1"], resolution(mill, "near-1")
-    shown = {each.row: each.excerpt for each in excerpts_of(mill.store, near, found)}
+    shown = {each.row: each.excerpt for each in read_cluster_excerpts(mill.store, near, found)}
     assert shown == {number + 1: texts[number][:EXCERPT] for number in range(3, 8)}
     page = resolution_report(mill.store, near, found)
     for words in ("bands compared", "duplicate documents", "<th>documents</th>", "share of the bands of a row"):

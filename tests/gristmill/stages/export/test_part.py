@@ -26,11 +26,11 @@ def test_the_name_of_a_part_follows_from_recipe_and_inputs() -> None:
 
 def test_a_record_comes_back_from_the_table_and_a_row_without_one_is_told(exported: Mill) -> None:
     row = read_ledger(exported.store, HERE)[1][0]
-    record = ExportedPart.of_row(row, HERE.table)
+    record = ExportedPart.decode_from_row(row, HERE.table)
     assert msgspec.convert(record.as_extra(), ExportedPart) == record
     assert record == records(exported)["a"]
     with pytest.raises(DataError, match="part a: its row does not say which files it has"):
-        ExportedPart.of_row(msgspec.structs.replace(row, extra={}), HERE.table)
+        ExportedPart.decode_from_row(msgspec.structs.replace(row, extra={}), HERE.table)
 
 
 def test_a_file_that_is_no_object_of_the_part_is_told(exported: Mill) -> None:

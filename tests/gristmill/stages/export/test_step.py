@@ -9,7 +9,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.errors import RecipeError
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
-from gristmill.lake.rows.draw import VALIDATION_SEED, fraction
+from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.recipes.export import Export, Oscar
 from gristmill.stages.export.oscar import OTHER_LANGUAGE
 from gristmill.stages.export.step import ExportStep
@@ -91,7 +91,9 @@ def test_documents_that_the_mix_holds_out_are_in_files_of_their_own(tmp_path: Pa
     mill = start(tmp_path / "lake")
     export(mill, mix_of(validation=0.4))
     held = {
-        row["text"] + row["id"] for row in make_documents(20) if fraction(("pages", row["id"]), VALIDATION_SEED) < 0.4
+        row["text"] + row["id"]
+        for row in make_documents(20)
+        if draw_fraction(("pages", row["id"]), VALIDATION_SEED) < 0.4
     }
     assert 0 < len(held) < 20
     rows = dict.fromkeys(("train", "validation"), 0)

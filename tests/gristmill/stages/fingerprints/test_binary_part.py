@@ -26,7 +26,7 @@ def test_files_are_read_back_and_a_changed_byte_is_an_error(tmp_path: Path) -> N
     part.rows, part.facts = 2, {"units": 3}
     row = part.close().row
     assert read_part_file(store, row, PLACE.table, "hashes") == b"onetwo"
-    assert (row.rows, row.bytes, BinaryPartRecord.of_row(row, "").facts) == (2, 6, {"units": 3})
+    assert (row.rows, row.bytes, BinaryPartRecord.decode_from_row(row, "").facts) == (2, 6, {"units": 3})
     store.put(part.folder + "hashes", b"onetwO")
     with pytest.raises(DataError, match="another sha256"):
         read_part_file(store, row, PLACE.table, "hashes")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError
 from gristmill.stages.fingerprints import bucket_sort
-from gristmill.stages.fingerprints.bucket_sort import BucketSort, buckets_of
+from gristmill.stages.fingerprints.bucket_sort import BucketSort, bucket_numbers
 from gristmill.text.units.hashes import Hashes128
 
 HALF = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1]))
@@ -46,7 +46,7 @@ def test_blocks_are_those_of_a_plain_sort(parts: list[list[tuple[int, int]]], bu
 @settings(max_examples=draws(50))
 @given(st.lists(HALF, max_size=5), st.integers(1, 65536))
 def test_the_bucket_of_a_hash_is_exact(high: list[int], buckets: int) -> None:
-    assert buckets_of(np.array(high, np.uint64), buckets).tolist() == [each * buckets >> 64 for each in high]
+    assert bucket_numbers(np.array(high, np.uint64), buckets).tolist() == [each * buckets >> 64 for each in high]
 
 
 def test_more_hashes_than_ordinals_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.stages.fingerprints.compared import families_of
+from gristmill.stages.fingerprints.compared import compared_families
 from gristmill.stages.fingerprints.order import Order
 
 ORDER = (
@@ -17,7 +17,7 @@ def shown(number: int, scope: str, empty: tuple[int, ...] = ()) -> list[str]:
     """Each family as ranks; those that keep nothing in brackets."""
     return [
         " ".join(str(member.rank) if member.keeps else f"({member.rank})" for member in family)
-        for family in families_of(ORDER, number, scope, empty)
+        for family in compared_families(ORDER, number, scope, empty)
     ]
 
 

@@ -14,7 +14,7 @@ def test_a_round_comes_after_all_that_were_there() -> None:
         ("news", "b", 1),
         ("wiki", "0", 2),
     ]
-    assert (order.rounds, order.of_round(1), order.of_round(2)) == (2, [0, 1], [2])
+    assert (order.round_count, order.ranks_of_round(1), order.ranks_of_round(2)) == (2, [0, 1], [2])
     assert parse_order(msgspec.json.encode(order), "x") == order
     assert (order_path("lines-1"), round_key(2)) == ("dedupe/lines-1/order.json", "r00002")
 

@@ -67,8 +67,8 @@ def hashes_in_order(part: FingerprintPart, buckets: int = 4) -> list[int]:
         for high, low, ordinal in zip(*(column.tolist() for column in bucket), strict=True):
             assert high * buckets >> 64 == number
             found[ordinal] = high << 64 | low
-    assert sorted(found) == list(range(part.hashes))
-    return [found[ordinal] for ordinal in range(part.hashes)]
+    assert sorted(found) == list(range(part.hash_count))
+    return [found[ordinal] for ordinal in range(part.hash_count)]
 
 
 def hashed(*texts: str) -> list[int]:
@@ -87,7 +87,7 @@ def test_paragraphs_with_spans_in_code_points(tmp_path: Path) -> None:
     assert hashes_in_order(part) == hashed(*(piece for pieces in found for piece in pieces))
     assert part.ids() == [("pages", f"doc-{n}") for n in range(4)]
     assert part.row.counts == {"empty": 4, "hashes": 5, "spans": 5}
-    assert part.offsets.tolist()[-1] == 5
+    assert part.bucket_offsets.tolist()[-1] == 5
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_each_unit(tmp_path: Path, unit: Unit, spans: list[int], hashes: int) ->
     mill = start(tmp_path, [document(n, text, **urls[n]) for n, text in enumerate(TEXTS)])
     (part,) = parts(mill, unit)
     table = part.spans()
-    assert (table.counts.tolist(), part.hashes, table.hashes) == (spans, hashes, hashes)
+    assert (table.counts.tolist(), part.hash_count, table.hashes) == (spans, hashes, hashes)
     assert len(hashes_in_order(part)) == hashes
     if isinstance(unit, DocumentUnits):
         assert table.ends.tolist() == [len(TEXTS[n]) for n, count in enumerate(spans) if count]
     if isinstance(unit, MinHashUnits):
-        assert part.signatures().shape == (4, 6)
-        assert part.signatures().any(axis=1).tolist() == [True, False, False, True]
+        assert part.read_signatures().shape == (4, 6)
+        assert part.read_signatures().any(axis=1).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("rows", [0, -1, 5])
@@ -123,7 +123,7 @@ def test_signatures_of_another_number_of_documents_are_an_error_that_names_the_t
     (part,) = parts(mill, MinHashUnits(ngram=2, bands=3, rows=2))
     forged = FingerprintPart(mill.store, msgspec.structs.replace(part.row, rows=rows), "the-table.jsonl.gz")
     with pytest.raises(DataError, match=r"^the-table\.jsonl\.gz: part .*: file 'signatures' is broken"):
-        forged.signatures()
+        forged.read_signatures()
 
 
 def test_a_changed_shard_makes_its_part_again_and_no_other(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_no_documents_make_an_empty_part(tmp_path: Path) -> None:
     for unit in (ParagraphUnits(), MinHashUnits()):
         (part,) = parts(mill, unit)
         assert (part.ids(), part.spans().documents, part.bucket(3).high.tolist()) == ([], 0, [])
-    assert part.signatures().shape[0] == 0
+    assert part.read_signatures().shape[0] == 0
 
 
 def test_bytes_are_the_same_with_two_workers_and_after_a_worker_was_stopped(tmp_path: Path) -> None:

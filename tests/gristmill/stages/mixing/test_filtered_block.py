@@ -10,7 +10,7 @@ from gristmill.errors import DataError
 from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.lake.identity import IdDigest, Pair
-from gristmill.lake.ledger.id_index import IdIndex, hash_of
+from gristmill.lake.ledger.id_index import IdIndex, hash_pair
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import MEMBER, member_rows
 from gristmill.recipes.rules import Rule, field
@@ -68,7 +68,7 @@ def test_edited_rows_are_written_in_the_place_of_the_old_ones_and_all_others_as_
     index = IdIndex(mill.store, mill.stream(), shard)
     assert len(shard.members) > 1
     for row, pair in enumerate(pairs):
-        place = index.place_of(hash_of(pair))
+        place = index.find_position(hash_pair(pair))
         assert place is not None
         assert index.row_at(place) == row
         first = max(first for _, first in shard.members if first <= row)

@@ -8,13 +8,13 @@ from hostlake import is_held, mix_of, rows, start
 from testkit import SHELVES, SNAPSHOT, Mill
 
 from gristmill.errors import DataError
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.mixing.held_out import HELD_OUT, check_divided, check_one_key, held_rows
-from gristmill.stages.mixing.index import index_mix, mix_index_of
+from gristmill.stages.mixing.index import current_mix_index, index_mix
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -65,7 +65,7 @@ def test_the_cache_and_the_export_divide_as_the_mix_says(keyed: Mill) -> None:
     assert head.totals["validation rows"] == len(expected)
     assert head.recipe.parameters["validation_key"] == ["metadata.host", "VARCHAR"]
     folders = [part.extra["folders"]["validation"].rstrip("/") for part in parts]
-    assert sum(CacheReader(ranges_of(keyed.store), folder).rows for folder in folders) == len(expected)
+    assert sum(CacheReader(range_reader_of_store(keyed.store), folder).rows for folder in folders) == len(expected)
     export(keyed, mix_of())
     _, exported = read_ledger(keyed.store, place(step_of().asset, SNAPSHOT))
     assert {part.name for part in exported} == {"a", "b"}
@@ -93,7 +93,7 @@ def test_slices_that_are_held_out_by_different_keys_close_no_index(keyed: Mill) 
     keyed.convert(snapshot="2025")
     keyed.make(stream_step(mix_of(validation_key=None), "pages", "2025", SHELVES))
     with pytest.raises(DataError, match=r"by metadata.host, .* by no key: a key could be on both sides"):
-        mix_index_of(keyed.store, mix_of(), {"pages": keyed.source()}, {"pages": ["2025", SNAPSHOT]})
+        current_mix_index(keyed.store, mix_of(), {"pages": keyed.source()}, {"pages": ["2025", SNAPSHOT]})
     keyed.make(stream_step(mix_of(), "pages", "2025", SHELVES))
     places = [place(keyed.stream().asset, snapshot) for snapshot in ("2025", "2024")]
     check_one_key({"pages": [read_ledger(keyed.store, each)[0] for each in places]})

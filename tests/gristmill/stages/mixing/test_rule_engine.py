@@ -29,7 +29,7 @@ def rule(name: str, where: str) -> Rule:
 def decisions(column: Column, where: str, values: list[Any], *, include: bool = False) -> list[int]:
     rules = [rule("only", where)]
     engine = RuleEngine([column], rules if include else [], [] if include else rules)
-    return list(map(int, engine.decisions({column.name: values})))
+    return list(map(int, engine.decide_rows({column.name: values})))
 
 
 def test_the_first_rule_that_drops_a_row_is_its_reason() -> None:
@@ -39,7 +39,7 @@ def test_the_first_rule_that_drops_a_row_is_its_reason() -> None:
         [rule("huge", "words > 1000"), rule("not-mit", "license <> 'mit'")],
     )
     assert engine.reasons == ("licensed", "long", "huge", "not-mit")
-    found = engine.decisions(
+    found = engine.decide_rows(
         {
             "words": [50.0, 49.0, 49.0, 1001.0, 1001.0, 50.0],
             "license": ["mit", "mit", "none", "mit", "cc0", "cc0"],
@@ -58,7 +58,7 @@ def test_null_is_not_true_so_it_fails_an_include_rule_and_passes_an_exclude_rule
 
 def test_no_rows_and_no_rules_are_fine() -> None:
     assert decisions(WORDS, "words > 5", []) == []
-    assert RuleEngine([WORDS], [], []).decisions({"words": [1.0, None]}).tolist() == [0, 0]
+    assert RuleEngine([WORDS], [], []).decide_rows({"words": [1.0, None]}).tolist() == [0, 0]
     with pytest.raises(RecipeError, match="without columns"):
         RuleEngine([], [], [])
 
@@ -93,7 +93,7 @@ def test_a_column_may_have_the_name_of_a_keyword_or_of_the_clock() -> None:
     ]
     rules = [rule("a", "\"ORDER\" = 'ö'"), rule("b", "current_date = 'x'"), rule("c", "rowid = 7")]
     rows: Batch = {"order": ["ö", "", ""], "current_date": ["x", "x", None], "rowid": [7, 7, 7]}
-    assert RuleEngine(columns, [], rules).decisions(rows).tolist() == [1, 2, 3]
+    assert RuleEngine(columns, [], rules).decide_rows(rows).tolist() == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -111,10 +111,10 @@ def test_a_rule_without_a_result_names_row_and_rule() -> None:
     values[701], values[900] = "seven hundred", "nine hundred"
     engine = RuleEngine([LICENSE], [rule("any", "license <> ''")], [rule("number", "license::BIGINT > 5")])
     with pytest.raises(RuleFailed, match=r"row 701 of the batch: rule 'number': .*'seven hundred'") as failed:
-        engine.decisions({"license": values})
+        engine.decide_rows({"license": values})
     assert (failed.value.row, failed.value.rule) == (701, "number")
     assert isinstance(failed.value, DataError)
-    assert engine.decisions({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
+    assert engine.decide_rows({"license": ["6", "5"]}).tolist() == [2, 0]  # the engine is as good as new
 
 
 @pytest.mark.slow
@@ -123,8 +123,8 @@ def test_a_rule_that_takes_too_long_is_named_with_its_rows_and_decides_about_non
     rules = [rule("cheap", "length(text) > 0"), rule("dear", "levenshtein(text, reverse(text)) >= 0")]
     engine = RuleEngine([text], rules, [], ProcessLimits(0.6, LIMITS.memory))
     with pytest.raises(RulesStopped, match=r"rows 0 to 2 .*rule 'dear' takes more than 0\.6 s of CPU time"):
-        engine.decisions({"text": ["a", "ab" * 50_000, "b"]})
-    assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
+        engine.decide_rows({"text": ["a", "ab" * 50_000, "b"]})
+    assert engine.decide_rows({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
 
 
 @pytest.mark.slow
@@ -135,9 +135,9 @@ def test_a_rule_that_wants_too_much_memory_is_named_with_its_row() -> None:
     with pytest.raises(
         RuleFailed, match=r"row 1 of the batch: rule 'large': Out of Memory.*its limit is 300 MiB"
     ) as no:
-        engine.decisions({"text": ["a", "ab" * 50_000, "b"]})
+        engine.decide_rows({"text": ["a", "ab" * 50_000, "b"]})
     assert (no.value.row, no.value.rule) == (1, "large")
-    assert engine.decisions({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
+    assert engine.decide_rows({"text": ["a", "ab", "b"]}).tolist() == [0, 0, 0]
 
 
 def test_overflow_is_an_error_and_not_another_number() -> None:
@@ -152,7 +152,7 @@ def test_a_rule_does_not_see_the_rows_that_an_earlier_one_has_dropped() -> None:
         [rule("digits", "regexp_full_match(license, '[0-9]+')")],
         [rule("small", f"license::INT IN ({many})")],
     )
-    assert engine.decisions({"license": ["7", "abc", "100"]}).tolist() == [2, 1, 0]
+    assert engine.decide_rows({"license": ["7", "abc", "100"]}).tolist() == [2, 1, 0]
 
 
 def test_and_is_no_guard_but_case_and_try_cast_are() -> None:
@@ -200,9 +200,9 @@ def test_a_time_with_an_offset_is_compared_in_utc() -> None:
 )
 def test_a_value_of_another_type_is_refused_by_row_and_column(column: Column, good: Any, bad: Any) -> None:
     engine = RuleEngine([column], [], [])
-    assert engine.decisions({column.name: [good, None, good]}).tolist() == [0, 0, 0]
+    assert engine.decide_rows({column.name: [good, None, good]}).tolist() == [0, 0, 0]
     with pytest.raises(ValueRefused) as refused:
-        engine.decisions({column.name: [good, None, bad, bad, good]})
+        engine.decide_rows({column.name: [good, None, bad, bad, good]})
     assert (refused.value.row, refused.value.column) == (2, column.name)
     assert isinstance(refused.value, DataError)
 
@@ -219,11 +219,11 @@ def test_values_survive_the_way_to_arrow() -> None:
 def test_a_batch_must_have_the_declared_columns_equally_long() -> None:
     engine = RuleEngine([WORDS, COUNT], [], [])
     with pytest.raises(DataError, match="declare"):
-        engine.decisions({"words": [1.0]})
+        engine.decide_rows({"words": [1.0]})
     with pytest.raises(DataError, match="declare"):
-        engine.decisions({"words": [1.0], "n": [1], "x": [1]})
+        engine.decide_rows({"words": [1.0], "n": [1], "x": [1]})
     with pytest.raises(DataError, match="not equally long"):
-        engine.decisions({"words": [1.0], "n": [1, 2]})
+        engine.decide_rows({"words": [1.0], "n": [1, 2]})
 
 
 def test_the_errors_travel_between_processes() -> None:
@@ -274,7 +274,7 @@ def test_decisions_are_what_plain_python_says(
         expected.append(drops.index(True) + 1 if any(drops) else 0)
     columns = dict(zip(("words", "n", "license"), map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
     batch = columns or {"words": [], "n": [], "license": []}
-    assert RuleEngine([WORDS, COUNT, LICENSE], included, excluded).decisions(batch).tolist() == expected
+    assert RuleEngine([WORDS, COUNT, LICENSE], included, excluded).decide_rows(batch).tolist() == expected
 
 
 def test_the_same_batch_has_the_same_decisions_however_it_is_cut() -> None:
@@ -284,9 +284,11 @@ def test_the_same_batch_has_the_same_decisions_however_it_is_cut() -> None:
     }
     rules = [rule("a", "words > 10"), rule("b", "license <> 'l3'")], [rule("c", "round(words) % 5 = 0")]
     first = RuleEngine([WORDS, LICENSE], *rules)
-    whole = first.decisions(rows)
-    assert whole.tobytes() == first.decisions(rows).tobytes()
+    whole = first.decide_rows(rows)
+    assert whole.tobytes() == first.decide_rows(rows).tobytes()
     again = RuleEngine([WORDS, LICENSE], *rules)
-    parts = [again.decisions({k: v[at : at + 999] for k, v in rows.items()}).tobytes() for at in range(0, 10_000, 999)]
+    parts = [
+        again.decide_rows({k: v[at : at + 999] for k, v in rows.items()}).tobytes() for at in range(0, 10_000, 999)
+    ]
     assert b"".join(parts) == whole.tobytes()
     assert set(whole.tolist()) == {0, 1, 2, 3}

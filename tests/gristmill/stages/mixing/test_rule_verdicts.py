@@ -45,7 +45,7 @@ def test_the_first_rule_that_drops_a_row_is_the_decision_of_the_engine() -> None
         found = verdicts.dropped_rows(table)
         assert found.shape == (73, len(drawn))
         first = np.where(found.any(axis=0), found.argmax(axis=0) + 1, 0)
-        assert first.tolist() == engine.decisions_of(table).tolist()
+        assert first.tolist() == engine.decide_table_rows(table).tolist()
 
     check()
 

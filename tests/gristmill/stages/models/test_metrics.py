@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.stages.models.metrics import auc, measure_classifier
+from gristmill.stages.models.metrics import area_under_roc, measure_classifier
 
 SCORED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=10).map(
     lambda rows: [(2, True), (3, False), *rows]
@@ -14,7 +14,7 @@ SCORED = st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=10).map(
 def test_auc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int, bool]]) -> None:
     pairs = [(p > n) + 0.5 * (p == n) for p, is_p in rows for n, is_n in rows if is_p and not is_n]
     scores, truth = zip(*rows, strict=True)
-    assert auc(scores, truth) == pytest.approx(float(np.mean(pairs)), abs=1e-6)
+    assert area_under_roc(scores, truth) == pytest.approx(float(np.mean(pairs)), abs=1e-6)
 
 
 def test_measures_that_one_can_count() -> None:

@@ -34,7 +34,7 @@ def planner(mill: Mill, known: Catalogue, *words: str) -> Planner:
 
 
 def states(mill: Mill, known: Catalogue) -> dict[str, str]:
-    return {each.asset: each.state for each in planner(mill, known).prospects()}
+    return {each.asset: each.state for each in planner(mill, known).survey_all()}
 
 
 def make(mill: Mill, known: Catalogue, *words: str) -> list[str]:
@@ -104,13 +104,13 @@ def test_an_index_that_is_no_draft_stays_and_is_noted_when_its_questions_change(
     known = catalogue()
     known.models["questions-1"] = replace(known.models["questions-1"], draft=False)
     make(asked, known)
-    assert all(each.why == () for each in planner(asked, known).prospects())
+    assert all(each.why == () for each in planner(asked, known).survey_all())
     asked.raw("a.txt", b"q9 nothing of it", source="quiz")
     asked.said.clear()
     assert make(asked, known) == ["sources/quiz/v0/documents"]
     [note] = [line for line in asked.said if line.startswith("note: models/questions-1: ")]
     assert "the documents of its evaluation sets changed; a model that is no draft stays as it is" in note
-    [told] = [each for each in planner(asked, known).prospects() if each.why]
+    [told] = [each for each in planner(asked, known).survey_all() if each.why]
     assert (told.asset, told.state) == ("models/questions-1", "finished")
     assert labels(asked)["n2"]["asked-1__quiz_lines"] == []
 

@@ -14,8 +14,8 @@ from nearrecipes import LOOSE
 from gristmill.recipes.duplicates.dedupe import Scope
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.near_duplicates.cluster_files import MEMBER, records_of
-from gristmill.text.units.minhash import signatures
+from gristmill.stages.near_duplicates.cluster_files import MEMBER, decode_cluster_records
+from gristmill.text.units.minhash import minhash_signatures
 
 UNIT = MinHashUnits(ngram=1, bands=4, rows=1, least=0.6)
 THREE = replace(LOOSE, sources=("news/v0", "wiki/v0", "web/v0"))
@@ -76,10 +76,10 @@ def kept_for(lake: Near) -> Iterator[tuple[Document, Document]]:
         entry = lake.order.entries[node >> 48]
         return entry.source, entry.snapshot, node & (1 << 28) - 1
 
-    for number in range(1, lake.order.rounds + 1):
+    for number in range(1, lake.order.round_count + 1):
         row, place = lake.clusters(number)
-        for rank in lake.order.of_round(number):
-            for each in records_of(read_part_file(lake.store, row, place.table, str(rank)), MEMBER, "here"):
+        for rank in lake.order.ranks_of_round(number):
+            for each in decode_cluster_records(read_part_file(lake.store, row, place.table, str(rank)), MEMBER, "here"):
                 if each["duplicate"]:
                     yield document(int(each["node"])), document(int(each["kept"]))
 
@@ -92,7 +92,7 @@ def reached(lake: Near, start: Document, without: set[tuple[str, str]]) -> set[D
         if (entry.source, entry.snapshot) not in without:
             documents += [(entry.source, entry.snapshot, row) for row in range(len(found["a"]))]
             texts += found["a"]
-    values = signatures(texts, 1, 4, lake.unit.seed)[1]
+    values = minhash_signatures(texts, 1, 4, lake.unit.seed)[1]
     alike = (values[:, None] == values[None]).mean(axis=2) >= lake.unit.least
     seen = np.array([each == start for each in documents])
     for _ in documents:

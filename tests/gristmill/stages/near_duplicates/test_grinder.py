@@ -8,7 +8,7 @@ from nearlake import Near
 from nearrecipes import USUAL
 from planted import deviation, planted_pair, recall
 
-from gristmill.text.units.minhash import signatures
+from gristmill.text.units.minhash import minhash_signatures
 
 LEVELS = (0.6, 0.7, 0.8, 0.9)
 
@@ -65,7 +65,7 @@ def test_two_signatures_share_a_band_as_often_as_the_theory_says(level: float) -
     rng, found, count = np.random.default_rng(int(level * 10)), 0, 20_000
     for _ in range(0, count, 1000):
         pairs = [planted_pair(rng, level) for _ in range(1000)]
-        _, values = signatures([text for one, other, _ in pairs for text in (one, other)], 5, 112, 1)
+        _, values = minhash_signatures([text for one, other, _ in pairs for text in (one, other)], 5, 112, 1)
         found += int((values[::2] == values[1::2]).reshape(-1, 14, 8).all(axis=2).any(axis=1).sum())
     expected = recall(pairs[0][2])
     assert deviation(expected, count) < 0.004

@@ -12,9 +12,9 @@ from nearlake import Near, Texts
 from nearrecipes import LOOSE
 
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.near_duplicates.cluster_files import MEMBER, records_of
+from gristmill.stages.near_duplicates.cluster_files import MEMBER, decode_cluster_records
 from gristmill.stages.near_duplicates.pairs.verified import ROUNDS
-from gristmill.text.units.minhash import signatures
+from gristmill.text.units.minhash import minhash_signatures
 
 Document = tuple[int, int, int]
 """Rank, number of the shard, and number among the documents of the shard that have words."""
@@ -33,7 +33,7 @@ class Reference:
         self.hashes: dict[Any, dict[Document, int]] = defaultdict(dict)  # the documents of each hash, and its band
         for rank, texts in enumerate(near.texts):
             for shard, name in enumerate(sorted(texts)):
-                _, values = signatures(texts[name], unit.ngram, unit.bands * unit.rows, unit.seed)
+                _, values = minhash_signatures(texts[name], unit.ngram, unit.bands * unit.rows, unit.seed)
                 self.signature |= {(rank, shard, at): each.tolist() for at, each in enumerate(values)}
             for hash_, positions in near.hashes[rank].items():
                 for position in positions:
@@ -73,7 +73,7 @@ class Reference:
                 apart = [each for each in apart[1:] if not near(apart[0], each)]
 
     def resolve(self, number: int, best: Callable[[list[Document]], Document] = min) -> None:
-        new = set(self.near.order.of_round(number))
+        new = set(self.near.order.ranks_of_round(number))
         joined: dict[Document, set[Document]] = {}
         touched: dict[Document, set[Document]] = defaultdict(set)
         for one, other in self.edges(new):
@@ -107,8 +107,8 @@ def found(near: Near, number: int) -> dict[int, tuple[int, int, int, bool, float
     """The members that a round wrote, by their document."""
     row, place = near.clusters(number)
     members = {}
-    for rank in near.order.of_round(number):
-        records = records_of(read_part_file(near.store, row, place.table, str(rank)), MEMBER, "here")
+    for rank in near.order.ranks_of_round(number):
+        records = decode_cluster_records(read_part_file(near.store, row, place.table, str(rank)), MEMBER, "here")
         for each in records.tolist():
             node, _, first, kept, _, size, similarity, duplicate = each
             members[node] = (first, kept, size, bool(duplicate), similarity)

@@ -13,7 +13,7 @@ from gristmill.errors import DataError
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.near_duplicates.inputs import minhash_of
+from gristmill.stages.near_duplicates.inputs import minhash_unit
 
 ONE = "the mill grinds the grain of the whole valley day and night all the year round"
 NEAR_ONE = ONE.replace("valley", "village")
@@ -132,7 +132,7 @@ def test_the_rule_of_verification_is_that_of_the_recipe(tmp_path: Path) -> None:
     texts = [" ".join(sorted(drawn.sample("abcdefgh", 4))) for _ in range(40)]
     found = []
     for rule in (1, 2):
-        unit = replace(minhash_of(LOOSE), verification=rule)
+        unit = replace(minhash_unit(LOOSE), verification=rule)
         near = Near(tmp_path / str(rule), replace(LOOSE, unit=unit))
         near.add(("wiki", "2024", {"a": texts}))
         near.resolve()

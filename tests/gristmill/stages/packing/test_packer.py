@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.row_format import Chat, Format, Pack, Prebuilt, Slice, Text
-from gristmill.stages.packing.packer import Lengths, Packing, PackingRule, pack_documents, packing_rule_of
+from gristmill.stages.packing.packer import Lengths, Packing, PackingRule, pack_documents, packing_rule_of_format
 
 
 def blocks_of(fields: list[list[int]], *cuts: int) -> list[Lengths]:
@@ -114,13 +114,13 @@ def test_the_plan_is_that_of_going_from_document_to_document_in_whatever_blocks_
     ],
 )
 def test_how_a_format_is_packed(form: Format, expected: PackingRule | None) -> None:
-    assert packing_rule_of(form, 8) == expected
+    assert packing_rule_of_format(form, 8) == expected
 
 
 @pytest.mark.parametrize("pack", [None, True])
 def test_examples_have_a_token_at_least(pack: Pack) -> None:
     with pytest.raises(RecipeError, match="examples of 0 tokens: give a length of 1 or more"):
-        packing_rule_of(Text(pack=pack), 0)
+        packing_rule_of_format(Text(pack=pack), 0)
 
 
 @pytest.mark.slow

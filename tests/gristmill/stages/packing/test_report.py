@@ -17,8 +17,8 @@ def report_of(store: FolderStore, form: Format, length: int) -> Report:
     lost = report.truncated_tokens + report.dropped_tokens + report.unfit_tokens
     assert report.filled + lost == report.tokens
     assert report.filled + report.padding == report.examples * length
-    assert report.fill.total == report.examples
-    assert report.lengths.total == report.documents
+    assert report.fill.value_count == report.examples
+    assert report.lengths.value_count == report.documents
     return report
 
 

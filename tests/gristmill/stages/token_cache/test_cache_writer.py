@@ -9,7 +9,7 @@ import pytest
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.levanter import array_writer
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.store.folder import FolderStore
 from gristmill.stages.token_cache.cache_writer import TokenCacheWriter, verify_cache
@@ -22,7 +22,7 @@ def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
     with TokenCacheWriter(str(tmp_path / "train"), FIELDS, vocab_size=10) as cache:
         for ids, weights in rows:
             cache.append({"input_ids": ids, "loss_weights": weights})
-    reader = CacheReader(ranges_of(FolderStore(str(tmp_path))), "train")
+    reader = CacheReader(range_reader_of_store(FolderStore(str(tmp_path))), "train")
     assert [reader.row("input_ids", number).tolist() for number in range(3)] == [[1, 2, 3], [], [0, 1, 2, 3]]
     assert reader.row("loss_weights", 0).tolist() == [1, 0.5, 0]
     assert verify_cache(str(tmp_path / "train"))["total_num_rows"] == 3

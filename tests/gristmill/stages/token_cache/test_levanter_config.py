@@ -4,9 +4,9 @@ from pathlib import Path
 from talklake import BYTES, TEMPLATE, build, mix_of, row, rows_of, started, talk
 from testkit import SNAPSHOT
 
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.checksums import verify_checksums
-from gristmill.recipes.row_format import Chat, format_of
+from gristmill.recipes.row_format import Chat, format_from_mapping
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.token_cache.levanter_config import data_yaml
 
@@ -29,7 +29,7 @@ def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path
     assert (entry["cache_dir"], entry["ledger"]["total_num_rows"]) == (f"{top}/pages/train", 2)
     one = json.loads(mill.store.read("token_caches/talk/bytes-1/index/consolidated/data.yaml"))
     folder = one["components"]["pages"]["cache_dir"].removeprefix(f"{mill.store.url}/")
-    reader = CacheReader(ranges_of(mill.store), f"{folder}/train")
+    reader = CacheReader(range_reader_of_store(mill.store), f"{folder}/train")
     assert [reader.row("input_ids", n).tolist() for n in range(2)] == [each["input_ids"] for each in rows_of(mill)]
     assert verify_checksums(mill.store, f"{folder}/train/")["total_num_rows"] == 2
     before = mill.tree()
@@ -43,4 +43,4 @@ def test_an_option_that_is_null_here_but_not_in_levanter_is_written() -> None:
     written = config["components"]["pages"]["format"]
     assert written["chat_template_kwargs"] is None
     assert not {"system_prompt", "pack"} & written.keys()
-    assert format_of(written) == declared
+    assert format_from_mapping(written) == declared

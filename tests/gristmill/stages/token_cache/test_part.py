@@ -42,8 +42,8 @@ def row(name: str, record: PartRecord | None = RECORD) -> Shard:
 
 def test_a_record_is_read_as_it_was_written() -> None:
     written = msgspec.json.decode(table_bytes([row("p")]), type=Shard)
-    assert PartRecord.of_row(written, "t") == RECORD
-    assert PartObjects.of_row(written, "t") == PartObjects(RECORD.objects, RECORD.folders)
+    assert PartRecord.decode_from_row(written, "t") == RECORD
+    assert PartObjects.decode_from_row(written, "t") == PartObjects(RECORD.objects, RECORD.folders)
     assert part_records([written]) == {"p": RECORD}
 
 
@@ -67,7 +67,7 @@ def test_the_digest_of_the_objects_does_not_depend_on_their_order() -> None:
 
 def test_a_row_without_a_record_is_named_or_left_out() -> None:
     with pytest.raises(DataError, match=r"t: part q: its row does not say where .* make this slice"):
-        PartRecord.of_row(row("q", None), "t")
+        PartRecord.decode_from_row(row("q", None), "t")
     assert part_records([row("q", None), row("p")]) == {"p": RECORD}
 
 
@@ -75,10 +75,10 @@ def test_a_record_with_rows_of_a_split_but_no_folder_is_no_record() -> None:
     extra = {**RECORD.as_extra(), "folders": {}}
     homeless = msgspec.structs.replace(row("q"), extra=extra)
     with pytest.raises(DataError, match=r"t: part q: its row does not say .*it has rows of train, but no folder"):
-        PartRecord.of_row(homeless, "t")
+        PartRecord.decode_from_row(homeless, "t")
     with pytest.raises(DataError, match=r"t: part q: its row names no folder of train; make this slice"):
-        PartObjects.of_row(homeless, "t").folder("train", "q", "t")
-    assert PartObjects.of_row(row("p"), "t").folder("train", "p", "t") == FOLDER
+        PartObjects.decode_from_row(homeless, "t").split_folder("train", "q", "t")
+    assert PartObjects.decode_from_row(row("p"), "t").split_folder("train", "p", "t") == FOLDER
 
 
 def test_a_row_whose_record_has_wrong_types_holds_no_shard_and_no_folder() -> None:

@@ -9,7 +9,7 @@ from testkit import SHELVES, SNAPSHOT
 from tokenizers import AddedToken, normalizers
 
 from gristmill.errors import RecipeError
-from gristmill.formats.levanter.cache import CacheReader, ranges_of
+from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -51,7 +51,7 @@ def test_special_strings_in_a_text_are_tokens_or_words_or_trouble(tmp_path: Path
         here = place(cache_asset("talk", name, "pages"), SNAPSHOT)
         assert audit_reencoding(mill.store, here.ledger, ShardSample(1), mill.said.append, set()) == []
         [part] = read_ledger(mill.store, here)[1]
-        reader = CacheReader(ranges_of(mill.store), part.extra["folders"]["train"].rstrip("/"))
+        reader = CacheReader(range_reader_of_store(mill.store), part.extra["folders"]["train"].rstrip("/"))
         found = [reader.row("input_ids", number).tolist() for number in range(reader.rows)]
         return [f"{len(each)} {spelled(mill, each)}" for each in found], ledger.dropped
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from gristmill.encoding.vocabulary import Vocabulary
-from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics, edges_of
+from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics, add_statistics, length_bucket_edges
 
 NOTHING = np.zeros(4, np.int64)
 FRAGMENTS = np.array([False, False, False, True])
@@ -14,14 +14,14 @@ def test_rows_are_counted_by_the_bucket_of_their_length() -> None:
     counting.add(ids, lengths, np.array([0, 5, 6, 9]), {"no text": 1}, {})
     counting.add(ids[:0], lengths[:0], lengths[:0], None, {"no messages": 2})
     # Lengths 0, 1, 2 and 4 lie in the buckets that begin with 0, 1, 2 and 4.
-    assert counting.facts() == TokenStatistics(20, 1, 2, (1, 1, 1, 1), {"no text": 1}, {"no messages": 2})
-    assert edges_of(4) == [0, 1, 2, 4, 8]
+    assert counting.token_statistics() == TokenStatistics(20, 1, 2, (1, 1, 1, 1), {"no text": 1}, {"no messages": 2})
+    assert length_bucket_edges(4) == [0, 1, 2, 4, 8]
 
 
 def test_a_row_of_any_length_has_a_bucket() -> None:
     counting = TokenCounter(VOCABULARY)
     counting.add(np.zeros(0, np.int32), np.array([1 << 62]), np.array([0]), None, None)
-    assert sum(counting.facts().lengths) == 1
+    assert sum(counting.token_statistics().lengths) == 1
 
 
 def test_facts_are_summed_whatever_the_length_of_their_buckets() -> None:

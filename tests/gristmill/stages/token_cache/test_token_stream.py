@@ -39,17 +39,17 @@ def test_the_parts_are_one_sequence_of_rows_and_one_stream_of_tokens(store: Fold
     stream = opened(store)
     assert (stream.rows, stream.fields, stream.count(IDS)) == (8, [IDS], 6)
     assert [stream.row(IDS, number).tolist() for number in range(8)] == ROWS
-    assert stream.bounds(IDS, 0, 8).tolist() == [0, 3, 3, 3, 3, 4, 4, 4, 6]
-    assert stream.bounds(IDS, 2, 5).tolist() == [3, 3, 3, 4]
-    assert [stream.bounds(IDS, n, n).tolist() for n in (0, 2, 8)] == [[0], [3], [6]]
-    assert stream.elements(IDS, 2, 5).tolist() == [3, 4, 5]
+    assert stream.row_bounds(IDS, 0, 8).tolist() == [0, 3, 3, 3, 3, 4, 4, 4, 6]
+    assert stream.row_bounds(IDS, 2, 5).tolist() == [3, 3, 3, 4]
+    assert [stream.row_bounds(IDS, n, n).tolist() for n in (0, 2, 8)] == [[0], [3], [6]]
+    assert stream.read_elements(IDS, 2, 5).tolist() == [3, 4, 5]
     assert [[each.tolist() for each in block] for block in stream.lengths(IDS)] == [[[3, 0, 0, 0, 1, 0, 0, 2]]]
 
 
 def test_a_token_is_traced_to_its_row_and_a_row_to_its_part(store: FolderStore) -> None:
     stream = opened(store)
-    assert [stream.row_of(IDS, token) for token in range(6)] == [0, 0, 0, 4, 7, 7]
-    assert [stream.part_of(row) for row in (0, 1, 2, 4, 5, 7)] == [
+    assert [stream.row_of_element(IDS, token) for token in range(6)] == [0, 0, 0, 4, 7, 7]
+    assert [stream.part_of_row(row) for row in (0, 1, 2, 4, 5, 7)] == [
         ("2024/part-00000-a", 0),
         ("2024/part-00000-a", 1),
         ("2025/part-00000-c", 0),
@@ -64,11 +64,11 @@ def test_what_is_not_there_is_an_index_error(store: FolderStore) -> None:
     with pytest.raises(IndexError, match="rows 8 to 9 of 8"):
         stream.row(IDS, 8)
     with pytest.raises(IndexError, match="elements 5 to 7 of 6 input_ids"):
-        stream.elements(IDS, 5, 7)
+        stream.read_elements(IDS, 5, 7)
     with pytest.raises(IndexError, match="element 6 of 6"):
-        stream.row_of(IDS, 6)
+        stream.row_of_element(IDS, 6)
     with pytest.raises(IndexError, match="row -1 of 8"):
-        stream.part_of(-1)
+        stream.part_of_row(-1)
     with pytest.raises(DataError, match="its rows have no field 'assistant_masks', but input_ids"):
         stream.row("assistant_masks", 0)
 
@@ -89,12 +89,12 @@ def test_any_range_over_any_parts_is_that_of_one_list(
     flat = [token for row in rows for token in row]
     assert (stream.rows, stream.count(IDS)) == (len(rows), len(flat))
     start, stop = sorted(min(each, len(flat)) for each in cut)
-    assert stream.elements(IDS, start, stop).tolist() == flat[start:stop]
+    assert stream.read_elements(IDS, start, stop).tolist() == flat[start:stop]
     first, last = sorted(min(each, len(rows)) for each in cut)
     ends = np.cumsum([0, *map(len, rows)])
-    assert stream.bounds(IDS, first, last).tolist() == ends[first : last + 1].tolist()
+    assert stream.row_bounds(IDS, first, last).tolist() == ends[first : last + 1].tolist()
     for token in range(start, stop):
-        row = stream.row_of(IDS, token)
+        row = stream.row_of_element(IDS, token)
         assert ends[row] <= token < ends[row + 1]
 
 
@@ -120,7 +120,7 @@ def test_a_flipped_bit_is_an_error_that_names_the_object(store: FolderStore) -> 
     flip(store, path)
     with pytest.raises(DataError, match=f"{path}: its sha256 is .*, in its ledger .*: damaged"):
         opened(store).row(IDS, 0)
-    assert opened(store).bounds(IDS, 0, 1).tolist() == [0, 3]  # offsets are another object
+    assert opened(store).row_bounds(IDS, 0, 1).tolist() == [0, 3]  # offsets are another object
 
 
 def test_another_size_is_found_without_reading(store: FolderStore) -> None:

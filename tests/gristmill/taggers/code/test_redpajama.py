@@ -41,5 +41,7 @@ def test_statistics_of_a_huge_text_are_those_of_its_stretches(monkeypatch: pytes
     texts = ["ab\r\nc \n\nd", "abcdef", "a\r\r\n\r\nb", "\n\n\n", "a+b c1\u2028字字"]
     whole = [by_definition(text) for text in texts]
     for size in range(1, 9):
-        monkeypatch.setattr(redpajama, "stretches", lambda text, size=size: stretches.stretches(text, size))
+        monkeypatch.setattr(
+            redpajama, "split_into_stretches", lambda text, size=size: stretches.split_into_stretches(text, size)
+        )
         assert [tag(Document(id="a", text=text, source="s")) for text in texts] == whole

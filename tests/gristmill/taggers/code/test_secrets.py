@@ -71,5 +71,7 @@ def test_secrets_at_the_cuts_of_a_huge_text_are_found_once(monkeypatch: pytest.M
     text = " ".join((KEYS[0], BLOCK, OTHERS[0][1], KEYS[8], KEYS[1]))
     whole = look(text)
     for size in (1, 7, 50, 64):
-        monkeypatch.setattr(secrets, "stretches", lambda text, size=size: stretches.stretches(text, size))
+        monkeypatch.setattr(
+            secrets, "split_into_stretches", lambda text, size=size: stretches.split_into_stretches(text, size)
+        )
         assert look(text) == whole

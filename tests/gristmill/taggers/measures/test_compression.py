@@ -21,7 +21,7 @@ def test_the_ratio_is_compressed_bytes_by_bytes() -> None:
 
 
 def test_a_huge_text_is_compressed_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compression, "stretches", lambda text: stretches.stretches(text, 40))
+    monkeypatch.setattr(compression, "split_into_stretches", lambda text: stretches.split_into_stretches(text, 40))
     pack = zstandard.ZstdCompressor(level=3).compress
     text = "all work and no play makes Jack a dull boy " * 2
     assert ratio(text) == sum(len(pack(text[at : at + 40].encode())) for at in range(0, len(text), 40)) / len(text)

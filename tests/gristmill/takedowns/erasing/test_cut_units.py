@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from gristmill.lake.rows.shard_file import unpacked_whole
-from gristmill.lake.rows.unpacking import gunzip
+from gristmill.lake.rows.unpacking import unpack_gzip
 from gristmill.takedowns.erasing.cut_units import Cuts, Range, bytes_outside, find_cuts, widen_cuts, without_cuts
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -113,7 +113,7 @@ def test_a_file_that_is_one_gzip_member_stays_one() -> None:
     data = b"".join(line + b"\n" for line in lines)
     made, _ = found(gzip.compress(data, 1, mtime=0), "a.jsonl.gz", [spans(lines, b"\n")[50_000]])
     begins: list[int] = []
-    assert b"".join(gunzip([made], "", begins)) == data.replace(lines[50_000] + b"\n", b"")
+    assert b"".join(unpack_gzip([made], "", begins)) == data.replace(lines[50_000] + b"\n", b"")
     assert begins == [0]
 
 

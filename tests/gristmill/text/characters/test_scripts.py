@@ -1,18 +1,21 @@
 import pytest
 
-from gristmill.text.characters.scripts import divided_texts, language_by_script, script_counts, unspaced
+from gristmill.text.characters.scripts import divided_texts, is_unspaced_script, language_by_script, script_counts
 from gristmill.text.code_points import CodePoints
 
 
 def test_more_than_half_of_a_text_decides() -> None:
     texts = ["日本", "日本ab", "日本a b c", "ไทย ab", "ສະບາຍ", "བོད", "word", ""]
-    no_spaces, no_rules = unspaced(CodePoints.of(texts))
+    no_spaces, no_rules = is_unspaced_script(CodePoints.of(texts))
     assert no_spaces.tolist() == [True, False, False, True, True, True, False, False]
     assert no_rules.tolist() == [False, False, False, True, True, False, False, False]
 
 
 def test_ascii_has_spaces() -> None:
-    assert [answer.tolist() for answer in unspaced(CodePoints.of(["a", ""]))] == [[False, False], [False, False]]
+    assert [answer.tolist() for answer in is_unspaced_script(CodePoints.of(["a", ""]))] == [
+        [False, False],
+        [False, False],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +40,6 @@ def test_the_script_tells_the_language(text: str, language: str | None) -> None:
 def test_texts_that_somebody_divided_have_spaces() -> None:
     column = CodePoints.of(["ไป โรงเรียน"])
     with divided_texts():
-        assert unspaced(column)[0].tolist() == [False]
+        assert is_unspaced_script(column)[0].tolist() == [False]
         assert [counts.tolist() for counts in script_counts(column)] == [[10], [0], [0]]
-    assert unspaced(column)[0].tolist() == [True]
+    assert is_unspaced_script(column)[0].tolist() == [True]

@@ -12,23 +12,23 @@ from gristmill.text.characters.sets import (
     NUMERIC_SINCE_15_1,
     SMALL_SINCE_15,
     Characters,
-    alphanumeric,
-    capitals,
-    digits,
-    numeric,
+    alphanumeric_characters,
+    digit_characters,
+    numeric_characters,
+    running_sums,
     small_letters,
-    sums,
+    uppercase_characters,
 )
 from gristmill.text.code_points import LETTER, SPACE, CodePoints
 from gristmill.text.unicode.assigned import assigned
 
 EVERY = "".join(map(chr, range(0x110000)))
 SETS: list[tuple[Callable[[], Characters], Callable[[str], object]]] = [
-    (capitals, str.isupper),
+    (uppercase_characters, str.isupper),
     (small_letters, lambda each: not (each + "A").isupper()),
-    (numeric, str.isnumeric),
-    (digits, str.isdigit),
-    (alphanumeric, re.compile(r"\w").match),
+    (numeric_characters, str.isnumeric),
+    (digit_characters, str.isdigit),
+    (alphanumeric_characters, re.compile(r"\w").match),
 ]
 
 DIGEST = "02bfa562d24b3e3664c5e03d8ea2aadf235e13c2a258f94629eb3c71c22b5b2e"
@@ -59,11 +59,11 @@ def test_the_assigned_code_points_are_those_of_this_python() -> None:
 @pytest.mark.parametrize("texts", [["To Be", "OR"], ["ÄÖx"], ["𐐀A", "Ωω"], [""]])
 def test_counts_are_the_same_in_columns_of_each_width(texts: list[str]) -> None:
     column = CodePoints.of(texts)
-    assert capitals().count(column).tolist() == [sum(map(str.isupper, text)) for text in texts]
+    assert uppercase_characters().count(column).tolist() == [sum(map(str.isupper, text)) for text in texts]
     assert Characters.of("xA", [(0x3C9, 0x3CA)]).among(column).tolist() == [
         each in "xAωϊ" for each in "".join(text + "\n" for text in texts)
     ]
 
 
 def test_sums_begin_with_nothing() -> None:
-    assert sums(np.array([], np.int64)).tolist() == [0]
+    assert running_sums(np.array([], np.int64)).tolist() == [0]

@@ -7,7 +7,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.characters.sets import capitals
+from gristmill.text.characters.sets import uppercase_characters
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
 from gristmill.text.code_points import CodePoints
 
@@ -29,4 +29,4 @@ def test_tokens_are_those_of_the_regular_expression(texts: list[str]) -> None:
     words = [re.match(r"\w", token) is not None for each in expected for token in each]
     assert tokens.are_words.tolist() == words
     capital = [any(map(str.isupper, token)) for each in expected for token in each]
-    assert tokens.holding(capitals().table.view(np.uint8)).tolist() == capital
+    assert tokens.bits_in_tokens(uppercase_characters().table.view(np.uint8)).tolist() == capital

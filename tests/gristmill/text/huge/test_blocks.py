@@ -7,7 +7,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.characters.scripts import unspaced
+from gristmill.text.characters.scripts import is_unspaced_script
 from gristmill.text.code_points import CodePoints
 from gristmill.text.column import TextColumn
 from gristmill.text.huge import blocks as module
@@ -33,7 +33,7 @@ def test_blocks_cover_the_text_and_end_with_lines_or_else_with_words(text: str, 
 @given(TEXTS, st.integers(1, 9))
 def test_the_script_is_that_of_the_whole_text(text: str, size: int) -> None:
     assert [each.tolist() for each in unspaced_whole(text, size)] == [
-        each.tolist() for each in unspaced(CodePoints.of([text]))
+        each.tolist() for each in is_unspaced_script(CodePoints.of([text]))
     ]
 
 

@@ -5,14 +5,14 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.code_points import mixed
+from gristmill.text.code_points import mix_hash_bits
 from gristmill.text.huge.groups import Groups, ngram_groups
 
 STRETCHES = st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=8)
 
 
 def keys_of(values: list[int]) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    return mixed(np.array(values, np.uint64) + np.uint64(1))
+    return mix_hash_bits(np.array(values, np.uint64) + np.uint64(1))
 
 
 @settings(max_examples=draws(100))

@@ -9,7 +9,7 @@ from gristmill.text.huge.windows import (
     line_windows,
     points_of,
     sentence_windows,
-    stripped,
+    strip_window,
     word_windows,
 )
 from gristmill.text.words import Words
@@ -50,7 +50,7 @@ def test_windows_of_sentences_cover_the_text_and_end_after_a_line_or_a_sentence(
 def test_a_stretch_is_stripped_in_its_place(text: str, start: int, length: int) -> None:
     start = min(start, len(text))
     end = min(start + length, len(text))
-    found = stripped(text, Window(start, end))
+    found = strip_window(text, Window(start, end))
     assert text[slice(*found)] == text[start:end].strip()
     assert start <= found.start <= found.end <= end
 

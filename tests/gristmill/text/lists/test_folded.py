@@ -29,8 +29,8 @@ def fold(text: str) -> str:
 def test_a_folded_text_is_composed_and_of_one_case(text: str) -> None:
     folded = Folded.of(text)
     assert folded.text == fold(text).replace("ς", "σ")
-    assert folded.back(0) == 0
-    assert folded.back(len(folded.text)) == len(text)
+    assert folded.original_offset(0) == 0
+    assert folded.original_offset(len(folded.text)) == len(text)
 
 
 @given(MIXED, MIXED, MIXED)
@@ -40,7 +40,7 @@ def test_offsets_lead_back_to_the_text(before: str, word: str, after: str) -> No
     folded = Folded.of(text)
     start = len(Folded.of(before + " ").text)
     end = start + len(Folded.of(word).text)
-    assert text[folded.back(start) : folded.back(end)] == word
+    assert text[folded.original_offset(start) : folded.original_offset(end)] == word
 
 
 @pytest.mark.parametrize(

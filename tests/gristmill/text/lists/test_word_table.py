@@ -16,7 +16,7 @@ def table(*words: str) -> WordTable:
 
 
 def found(words: Sequence[str], text: str) -> list[str]:
-    return [text[hit.start : hit.end] for hit in table(*words).hits(text)]
+    return [text[hit.start : hit.end] for hit in table(*words).find_word_hits(text)]
 
 
 def by_definition(words: Sequence[str], text: str) -> list[tuple[int, int]]:
@@ -49,7 +49,7 @@ WORDS = st.lists(
 @settings(max_examples=80)
 def test_hits_are_those_of_a_search_word_by_word(words: list[str], text: str) -> None:
     words = list(dict.fromkeys(" ".join(word.split()) for word in words))
-    assert [(hit.start, hit.end) for hit in table(*words).hits(text)] == by_definition(words, text)
+    assert [(hit.start, hit.end) for hit in table(*words).find_word_hits(text)] == by_definition(words, text)
 
 
 def test_words_stand_alone_but_where_a_script_has_no_spaces() -> None:
@@ -69,15 +69,15 @@ def test_a_word_of_two_languages_counts_for_both() -> None:
         [ListedWord("Mist", "de", "de:1"), ListedWord("mist", "en", "en:1"), ListedWord("mist", "en", "")]
     )
     assert both.words == ("mist",)
-    assert word_table.counted(both.hits("Mist mist")) == {"de": 2, "en": 2}
+    assert word_table.hits_by_language(both.find_word_hits("Mist mist")) == {"de": 2, "en": 2}
 
 
 def test_hits_in_the_blocks_of_a_huge_text_are_those_of_the_whole() -> None:
     text = "ab a\nb aab\nab a\u0301b\n\na b ab"
-    whole = list(table("ab", "a b", "áb").hits(text))
+    whole = list(table("ab", "a b", "áb").find_word_hits(text))
     assert [text[hit.start : hit.end] for hit in whole] == ["ab", "ab", "a\u0301b", "a b", "ab"]
     for size in range(7, 40):  # no line is longer
-        assert list(table("ab", "a b", "áb").hits(text, size)) == whole
+        assert list(table("ab", "a b", "áb").find_word_hits(text, size)) == whole
 
 
 def test_an_empty_list_and_one_that_is_too_long_are_refused() -> None:

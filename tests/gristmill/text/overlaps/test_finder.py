@@ -10,7 +10,7 @@ import pytest
 from gristmill.text.overlaps import finder
 from gristmill.text.overlaps.finder import label_of_lines, overlaps
 from gristmill.text.overlaps.index import OverlapIndex
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.normalisation import normalise_text
 
 LETTERS = "abzABÉéßİςΣжЖ"
 LONE = "日本ก"
@@ -22,8 +22,8 @@ def plain_words(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     open_ = False
     for place, character in enumerate(text):
-        form = normalised(character, "words-1")
-        alone = bool(form) and len(normalised(character * 2, "words-1")) > 2
+        form = normalise_text(character, "words-1")
+        alone = bool(form) and len(normalise_text(character * 2, "words-1")) > 2
         if form and open_ and not alone:
             start, _, word = found[-1]
             found[-1] = (start, place + 1, word + form)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode.runs import Runs
-from gristmill.text.unicode.tables import SPACE, WORD, characters
+from gristmill.text.unicode.tables import SPACE, WORD, character_flags
 
 
 @settings(max_examples=draws(50))
@@ -14,7 +14,10 @@ from gristmill.text.unicode.tables import SPACE, WORD, characters
 def test_runs_are_words_or_marks_between_white_space(texts: list[str]) -> None:
     runs = Runs.of(CodePoints.of(texts))
     expected = [
-        [(kind, len(list(run))) for kind, run in groupby(text, lambda c: int(characters()[ord(c)]) & (WORD | SPACE))]
+        [
+            (kind, len(list(run)))
+            for kind, run in groupby(text, lambda c: int(character_flags()[ord(c)]) & (WORD | SPACE))
+        ]
         for text in texts
     ]
     lengths = [length for row in expected for kind, length in row if kind != SPACE]

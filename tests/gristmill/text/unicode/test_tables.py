@@ -1,11 +1,11 @@
 import unicodedata
 
 from gristmill.text.unicode.assigned import assigned
-from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, WORD, characters, property_table, taken
+from gristmill.text.unicode.tables import EMOJI, MARK, SPACE, WORD, character_flags, look_up_flags, property_table
 
 
 def test_characters_have_the_classes_of_their_categories() -> None:
-    table = characters()
+    table = character_flags()
     for sign, expected in {
         **dict.fromkeys("aß漢٣\u0301ⓐ\u200d", WORD),
         **dict.fromkeys("_\u203f", WORD | MARK),
@@ -18,7 +18,7 @@ def test_characters_have_the_classes_of_their_categories() -> None:
 
 
 def test_letters_that_python_knows_are_in_words() -> None:
-    table = characters()
+    table = character_flags()
     letters = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Mn"}
     known = [n for n in assigned().nonzero()[0] if unicodedata.category(chr(n)) in letters]  # newer Pythons know more
     assert all(table[known] & WORD)
@@ -26,5 +26,5 @@ def test_letters_that_python_knows_are_in_words() -> None:
 
 def test_a_code_point_may_have_two_properties() -> None:
     table = property_table("characters.txt", {"Word": 1, "Mark": 2})
-    assert taken(table[:3].astype("u1"), table).tolist() == [0, 0, 0]
+    assert look_up_flags(table[:3].astype("u1"), table).tolist() == [0, 0, 0]
     assert table[ord("_")] == 3

@@ -89,6 +89,6 @@ def test_a_stretch_within_white_space_is_divided_as_if_alone(text: str) -> None:
     head = len(text) - len(text.lstrip())
     pieces = UnicodeWords.of(CodePoints.of(["before", text]))
     starts, ends = np.array([7 + head]), np.array([7 + head + len(alone)])
-    assert pieces.within(starts, ends).tolist() == [len(pieces_of(alone))]
+    assert pieces.count_pieces_within(starts, ends).tolist() == [len(pieces_of(alone))]
     words = [piece for piece in pieces_of(alone) if piece.strip()]
-    assert pieces.within(starts, ends, filled=True).tolist() == [len(words)]
+    assert pieces.count_pieces_within(starts, ends, filled=True).tolist() == [len(words)]

@@ -6,7 +6,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.units.hashes import Hashes128, digests, sequences, word_hashes
+from gristmill.text.units.hashes import Hashes128, hash_pieces, hash_word_sequences, word_hashes
 
 MASK = 2**64 - 1
 
@@ -58,7 +58,7 @@ def test_the_hash_of_a_sequence_is_combined_by_halves(count: int, asked: list[tu
     words = word_hashes(bytes(range(count)), np.arange(count), np.arange(1, count + 1))
     spans = [(start % count, min(size, count - start % count)) for start, size in asked]
     starts, counts = (np.array(each) for each in zip(*spans, strict=True))
-    found = sequences(words, starts, counts)
+    found = hash_word_sequences(words, starts, counts)
     for place, (start, size) in enumerate(spans):
         for half, factor in ((0, 0x9E3779B185EBCA87), (1, 0x165667B19E3779FB)):
             plain = plain_sequence(words[half][start : start + size].tolist(), factor)
@@ -68,11 +68,13 @@ def test_the_hash_of_a_sequence_is_combined_by_halves(count: int, asked: list[tu
 def test_sequences_of_few_different_words_have_different_hashes() -> None:
     words = word_hashes(b"ab" * 5000, np.arange(10_000), np.arange(1, 10_001))
     chosen = np.random.default_rng(1).integers(0, 2, 60_000)
-    found = sequences(words.take(chosen), np.arange(60_000 - 15), np.full(60_000 - 15, 16))
+    found = hash_word_sequences(words.take(chosen), np.arange(60_000 - 15), np.full(60_000 - 15, 16))
     seen = {tuple(chosen[start : start + 16]) for start in range(60_000 - 15)}
     assert len(set(found.high.tolist())) == len(set(found.low.tolist())) == len(seen)
 
 
 def test_digests_are_those_of_xxh3() -> None:
     pieces = [b"", b"mill", b"x" * 300]
-    assert [high << 64 | low for high, low in pairs(digests(pieces))] == [xxhash.xxh3_128_intdigest(p) for p in pieces]
+    assert [high << 64 | low for high, low in pairs(hash_pieces(pieces))] == [
+        xxhash.xxh3_128_intdigest(p) for p in pieces
+    ]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.characters.scripts import spaceless_blocks
-from gristmill.text.unicode.tables import MARK, WORD, characters
-from gristmill.text.units.normalisation import lower_table, normalised, words_text
+from gristmill.text.unicode.tables import MARK, WORD, character_flags
+from gristmill.text.units.normalisation import lower_table, normalise_text, words_text
 
 VECTORS = [
     ("", "", ""),
@@ -28,13 +28,13 @@ VECTORS = [
 
 @pytest.mark.parametrize(("text", "white_space", "words"), VECTORS)
 def test_vectors(text: str, white_space: str, words: str) -> None:
-    assert normalised(text, "") == text
-    assert normalised(text, "white-space-1") == white_space
-    assert normalised(text, "words-1") == words
+    assert normalise_text(text, "") == text
+    assert normalise_text(text, "white-space-1") == white_space
+    assert normalise_text(text, "words-1") == words
 
 
 def plain_words(text: str) -> str:
-    flags, found = characters(), []
+    flags, found = character_flags(), []
     for each in text:
         if not flags[ord(each)] & WORD or flags[ord(each)] & MARK or unicodedata.category(each) == "Cn":
             found.append(" ")
@@ -48,10 +48,10 @@ def plain_words(text: str) -> str:
 @settings(max_examples=draws(150))
 @given(st.text(st.one_of(st.characters(max_codepoint=0x1FFF), st.characters(), st.sampled_from("日本ไ \n,A"))))
 def test_words_are_those_of_a_plain_loop(text: str) -> None:
-    found = normalised(text, "words-1")
+    found = normalise_text(text, "words-1")
     if all(ord(each) < 0x110000 and unicodedata.category(each) != "Cn" for each in text):
         assert found == plain_words(text)
-    assert normalised(found, "words-1") == found
+    assert normalise_text(found, "words-1") == found
     assert words_text(text).count("\n") == text.count("\n")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.units import unit_hashes
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.normalisation import normalise_text
 from gristmill.text.units.pieces_between import lines, paragraphs
 from gristmill.text.units.unit_hashes import UnitHashes
 
@@ -39,7 +39,7 @@ def plain(texts: list[str], separator: str, least: int, words: int, name: str, *
             kept = piece.strip() if trim else piece
             begin = start + (len(piece) - len(piece.lstrip()) if trim else 0)
             start += len(piece) + len(separator)
-            told = normalised(kept, name)
+            told = normalise_text(kept, name)
             if piece.strip() and told and len(kept) >= least and len(kept.split()) >= words:
                 digest = xxhash.xxh3_128_intdigest(told.encode("utf-8", "surrogatepass"))
                 rows.append((number, begin, begin + len(kept), digest))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gristmill.text.code_points import CodePoints
 from gristmill.text.unicode.runs import Runs
 from gristmill.text.unicode.sentences import sentences
-from gristmill.text.unicode.tables import MARK, characters
+from gristmill.text.unicode.tables import MARK, character_flags
 from gristmill.text.units import sentence_runs as module
 from gristmill.text.units import unit_hashes
 from gristmill.text.units.sentence_runs import sentence_runs, sentence_spans
@@ -79,7 +79,7 @@ def test_a_bracket_that_opens_behind_a_wide_mark_begins_the_next_sentence_by_rul
 
 
 def test_the_signs_that_open_are_those_of_unicode() -> None:
-    known = (code for code in range(0x110000) if characters()[code] & MARK)
+    known = (code for code in range(0x110000) if character_flags()[code] & MARK)
     opening = "".join(chr(code) for code in known if unicodedata.category(chr(code)) in {"Ps", "Pi"})
     assert opening == module._OPENING  # noqa: SLF001 - the table itself
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.text.units import shingles as module
-from gristmill.text.units.normalisation import normalised
-from gristmill.text.units.shingles import shingles
+from gristmill.text.units.normalisation import normalise_text
+from gristmill.text.units.shingles import hash_shingles
 
 ONES = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -36,7 +36,7 @@ def of_word(word: bytes) -> int:
 
 def by_definition(text: str, ngram: int, normalisation: str = "") -> list[int]:
     """N-gram by n-gram."""
-    text = normalised(text, normalisation)
+    text = normalise_text(text, normalisation)
     words = [of_word(word.encode("utf-8", "surrogatepass")) for word in text.split()]
     runs = [words[at : at + ngram] for at in range(max(len(words) - ngram + 1, 1))] if words else []
     return [mixed(sum(word * pow(GOLDEN, place, 1 << 64) for place, word in enumerate(run))) for run in runs]
@@ -45,7 +45,7 @@ def by_definition(text: str, ngram: int, normalisation: str = "") -> list[int]:
 def found(texts: list[str], ngram: int, normalisation: str = "") -> dict[int, list[int]]:
     """The hashes of each text that has some; the pieces of a huge one are joined."""
     hashes: dict[int, list[int]] = {}
-    for column in shingles(texts, ngram, normalisation):
+    for column in hash_shingles(texts, ngram, normalisation):
         for number, place in enumerate(column.places.tolist()):
             part = column.hashes[column.bounds[number] : column.bounds[number + 1]].tolist()
             hashes.setdefault(place, []).extend(part)

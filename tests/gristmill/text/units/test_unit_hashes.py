@@ -4,13 +4,13 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.units.unit_hashes import HUGE, TOGETHER, parts_of, text_groups
+from gristmill.text.units.unit_hashes import HUGE, TOGETHER, split_into_parts, text_groups
 
 
 @settings(max_examples=draws(200))
 @given(st.text("a-", max_size=40), st.sampled_from(["-", "--", "-a-"]), st.integers(1, 9))
 def test_the_pieces_of_all_parts_are_those_of_the_text(text: str, separator: str, size: int) -> None:
-    parts = list(parts_of(text, separator, size))
+    parts = list(split_into_parts(text, separator, size))
     assert [piece for _, part in parts for piece in part.split(separator)] == text.split(separator)
     assert all(text[start : start + len(part)] == part for start, part in parts)
     assert all(len(part) <= size or separator not in part for _, part in parts)

@@ -5,7 +5,7 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.units.utf8_column import BitCounts, Utf8Column, decoded, encoded_text
+from gristmill.text.units.utf8_column import BitCounts, Utf8Column, decode_text, encoded_text
 
 TEXT = st.text(st.sampled_from("ab \n\t\x1c\x85\xa0é日\u1680\u2003\u2028\u205f\u3000\u2019\u303f😀\ud800"), max_size=30)
 
@@ -15,12 +15,12 @@ TEXT = st.text(st.sampled_from("ab \n\t\x1c\x85\xa0é日\u1680\u2003\u2028\u205f
 def test_places_and_white_space_are_those_of_the_texts(texts: list[str], separator: str) -> None:
     column = Utf8Column.of(texts, separator)
     joined = "".join(text + separator for text in texts)
-    assert decoded(column.data) == joined
+    assert decode_text(column.data) == joined
     places = np.cumsum([0, *(len(encoded_text(each)) for each in joined)])
     assert column.code_points(places).tolist() == list(range(len(joined) + 1))
     assert column.bounds.tolist() == np.cumsum([0, *(len(encoded_text(t + separator)) for t in texts)]).tolist()
     spaces = [each.isspace() for each in joined for _ in encoded_text(each)]
-    assert column.spaces.astype(bool).tolist() == spaces
+    assert column.is_space.astype(bool).tolist() == spaces
 
 
 @settings(max_examples=draws(40))

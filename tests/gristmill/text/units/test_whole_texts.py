@@ -3,12 +3,12 @@
 import numpy as np
 import xxhash
 
-from gristmill.text.units.minhash import band_hashes, signatures
-from gristmill.text.units.whole_texts import keyed, signed
+from gristmill.text.units.minhash import band_hashes, minhash_signatures
+from gristmill.text.units.whole_texts import hash_document_bands, hash_document_keys
 
 
 def test_equal_keys_have_equal_hashes_and_empty_ones_none() -> None:
-    one = keyed(["to  be", None, " ", "to be", "", "\ud800"], [6, 1, 1, 5, 0, 1], "white-space-1")
+    one = hash_document_keys(["to  be", None, " ", "to be", "", "\ud800"], [6, 1, 1, 5, 0, 1], "white-space-1")
     assert (one.spans.tolist(), one.starts.tolist(), one.ends.tolist()) == ([1, 0, 0, 1, 0, 1], [0, 0, 0], [6, 5, 1])
     found = [high << 64 | low for high, low in zip(*(half.tolist() for half in one.hashes), strict=True)]
     digest = xxhash.xxh3_128_intdigest(b"to be")
@@ -18,11 +18,11 @@ def test_equal_keys_have_equal_hashes_and_empty_ones_none() -> None:
 
 def test_a_document_has_a_hash_for_each_band_and_one_without_words_has_none() -> None:
     texts = ["To be, or not to be", "--", "to be or not to be"]
-    ((units, values),) = signed(texts, 2, 3, 4, 9, "words-1")
+    ((units, values),) = hash_document_bands(texts, 2, 3, 4, 9, "words-1")
     assert (units.spans.tolist(), units.ends.tolist(), units.skipped) == ([1, 0, 1], [19, 18], {"empty": 1})
     assert units.counts is not None
     assert units.counts.tolist() == [3, 3]
-    places, plain = signatures(["to be or not to be"], 2, 12, 9)
+    places, plain = minhash_signatures(["to be or not to be"], 2, 12, 9)
     assert places.tolist() == [0]
     assert (values[[0, 2]] == plain).all()
     assert not values[1].any()

@@ -8,8 +8,8 @@ from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.text.units.hashes import sequences, word_hashes
-from gristmill.text.units.normalisation import normalised
+from gristmill.text.units.hashes import hash_word_sequences, word_hashes
+from gristmill.text.units.normalisation import normalise_text
 from gristmill.text.units.unit_hashes import TextGroup
 from gristmill.text.units.word_ngrams import Ngrams, huge_paragraph, ngram_paragraphs
 
@@ -23,12 +23,14 @@ Row = tuple[int, int, int, list[tuple[int, int]]]
 def hash_of(words: list[str]) -> tuple[int, int]:
     data = [word.encode("utf-8", "surrogatepass") for word in words]
     edges = np.cumsum([0, *map(len, data)])
-    found = sequences(word_hashes(b"".join(data), edges[:-1], edges[1:]), np.array([0]), np.array([len(words)]))
+    found = hash_word_sequences(
+        word_hashes(b"".join(data), edges[:-1], edges[1:]), np.array([0]), np.array([len(words)])
+    )
     return int(found.high[0]), int(found.low[0])
 
 
 def plain(text: str, ngrams: Ngrams) -> list[tuple[int, int]]:
-    words = normalised(text, ngrams.normalisation).split()
+    words = normalise_text(text, ngrams.normalisation).split()
     if len(words) < ngrams.length:
         return [hash_of(words)] if words and not ngrams.skip_short else []
     firsts = range(0, len(words) - ngrams.length + 1, ngrams.stride)

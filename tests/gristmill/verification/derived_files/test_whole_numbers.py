@@ -14,7 +14,7 @@ from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.releases.card import card_of
+from gristmill.releases.card import data_card
 from gristmill.releases.card_files import card_files
 from gristmill.releases.pinning import pinned_release, train_weights, trainer_files, trainer_reading, write_release
 from gristmill.stages.export.release import release_path
@@ -66,7 +66,7 @@ def test_a_card_with_whole_numbers_is_proven(mill: Mill, options: dict[str, Any]
     known, files = read_catalogue(SHELVES), trainer_files(mill.store, release)
     shelf = replace(known, mixes={**known.mixes, "packed": mix})
     weights, reading = train_weights(files, release), trainer_reading(mill.store, release)
-    card = card_of(release, shelf, weights, reading)
+    card = data_card(release, shelf, weights, reading)
     write_release(mill.store, release, {**files, **card_files(mill.store, release, card)})
     assert shown in mill.store.read("releases/first/card.json")
     assert list(release_findings(mill.store, mill.said.append)) == []

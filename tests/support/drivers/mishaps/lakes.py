@@ -17,7 +17,7 @@ from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.derived import columns_path, examples_path
 from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
-from gristmill.lake.ledger.receipts import objects_of
+from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.protocol import Store
 from gristmill.verification.audit import audit_ledger, audited_ledgers
 
@@ -190,7 +190,7 @@ def unnamed(store: Store) -> Iterator[str]:
     for here in list_ledgers(store):
         rows = read_ledger(store, here)[1]
         named |= {here.ledger, here.run, here.table, examples_path(here)}
-        named |= {path for row in rows for path, _, _ in objects_of(row, here)}
+        named |= {path for row in rows for path, _, _ in objects_of_row(row, here)}
         named |= {columns_path(here, row.name) for row in rows}
     for entry in store.list(""):
         parts = entry.path.split("/")

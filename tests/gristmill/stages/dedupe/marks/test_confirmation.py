@@ -21,7 +21,7 @@ from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.dedupe.marks.step import MarksStep
 from gristmill.stages.dedupe.resolution import read_order
 from gristmill.stages.fingerprints.binary_part import BinaryPart, BinaryPartRecord, read_part_file
-from gristmill.stages.fingerprints.units_of_texts import units_of
+from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
 from gristmill.text.units.hashes import sha256_digests
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ def forge(mill: Mill, snapshot: str) -> None:
     for row in rows:
         spec = OneAssetSpec(place=where, token="run", recipe=row.recipe)
         part = BinaryPart(mill.store, spec, row.name, row.inputs, row.ids)
-        part.rows, part.counts, part.facts = row.rows, dict(row.counts), BinaryPartRecord.of_row(row, where.table).facts
+        part.rows, part.counts, part.facts = (
+            row.rows,
+            dict(row.counts),
+            BinaryPartRecord.decode_from_row(row, where.table).facts,
+        )
         ones = np.ones(part.facts["hashes"], np.uint64)
         files = {name: read_part_file(mill.store, row, where.table, name) for name in ("ids.gz", "spans")}
         for name, data in (files | hash_files(ones, ones, RECIPE.buckets)).items():
@@ -92,7 +96,9 @@ def test_both_hashes_are_equal_for_the_same_units(unit: Unit) -> None:
     rows = [SimpleNamespace(text=text) for text in texts]
     pairs: list[tuple[object, object]] = []
     for one, other in zip(
-        units_of(unit, rows, Counter()), units_of(unit, rows, Counter(), sha256_digests), strict=True
+        hash_units_of_rows(unit, rows, Counter()),
+        hash_units_of_rows(unit, rows, Counter(), sha256_digests),
+        strict=True,
     ):
         assert one.units.spans.tolist() == other.units.spans.tolist()
         pairs += zip(one.units.hashes.low.tolist(), other.units.hashes.low.tolist(), strict=True)

@@ -54,7 +54,7 @@ def test_rounds_say_what_the_slow_reference_says(
         for begin, end in itertools.pairwise(ends):
             lake.resolve(*order[begin:end])
         slow = SlowDedupe(lake)
-        for number in range(1, lake.order.rounds + 1):
+        for number in range(1, lake.order.round_count + 1):
             assert (lake.matrix(number), lake.histogram(number)) == (slow.matrix(number), slow.histogram(number))
             assert lake.largest(number) == slow.largest(number)
         for rank, entry in enumerate(lake.order.entries):

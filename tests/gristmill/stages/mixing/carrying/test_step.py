@@ -140,11 +140,11 @@ def test_the_graph_has_the_carried_set_and_a_mix_may_read_it(mill: Mill) -> None
         version="v1", columns=(spans("carried-words-1__first", name="firsts"),), include=rule("len(firsts) > 0")
     )
     recipes = catalogue(source(mill), read)
-    assert (CARRIED.asset, "pages") in list(recipes.slices())
+    assert (CARRIED.asset, "pages") in list(recipes.partitioned_assets())
     needed = RecipeGraph(recipes, SHELVES).needed(Targets((CARRIED.asset,)), {"pages": [SNAPSHOT]}, mill.store)
     assert needed.keys() >= {CARRIED.asset, *carrying(source(mill)).reads}
     made(mill)
-    states = {each.asset: each.state for each in Planner(recipes, SHELVES, mill.lake).prospects()}
+    states = {each.asset: each.state for each in Planner(recipes, SHELVES, mill.lake).survey_all()}
     assert states[CARRIED.asset] == "finished"
     mill.mix(read)
     assert mill.table(mill.stream())["a"].rows == 8

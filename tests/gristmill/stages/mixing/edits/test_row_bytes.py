@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.stages.mixing.edits.row_bytes import text_of, values_of, with_values
+from gristmill.stages.mixing.edits.row_bytes import object_value_bytes, text_of_line, with_values
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_several_values_change_wherever_they_are() -> None:
 def test_what_is_no_row_with_a_text_is_refused() -> None:
     for line in (b"[]", b"{", b"1"):
         with pytest.raises(DataError, match="not an object of JSON"):
-            values_of(line)
+            object_value_bytes(line)
     for line in (b"{}", b'{"text":null}', b'{"text":"\\ud83d"}'):
         with pytest.raises(DataError, match=r'the row has no string "text"|not an object'):
-            text_of(line)
+            text_of_line(line)

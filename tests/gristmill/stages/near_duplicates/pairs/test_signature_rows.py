@@ -12,7 +12,7 @@ from gristmill.stages.near_duplicates.pairs import signature_rows as module
 from gristmill.stages.near_duplicates.pairs.signature_rows import SignatureRows
 from gristmill.stages.near_duplicates.pairs.similarity import Estimated
 from gristmill.stages.near_duplicates.printed_documents import PrintedDocuments
-from gristmill.text.units.minhash import signatures
+from gristmill.text.units.minhash import minhash_signatures
 
 TEXTS = {"a": [f"word{n} and word{n % 7}" for n in range(100)], "b": ["only one"]}
 
@@ -32,7 +32,7 @@ def test_signatures_are_the_same_whatever_is_read_together(
         monkeypatch.setattr(module, name, value)
     numbers = [0, 1, 2, 9, 30, 31, 99]
     read = rows_of(tmp_path).read(np.array([*numbers, 1 << 28], np.uint64))
-    _, values = signatures([*(TEXTS["a"][number] for number in numbers), "only one"], 1, 4, 1)
+    _, values = minhash_signatures([*(TEXTS["a"][number] for number in numbers), "only one"], 1, 4, 1)
     assert read.tolist() == values.tolist()
 
 
