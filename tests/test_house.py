@@ -543,7 +543,6 @@ UNTESTED: dict[str, str] = {
     "gristmill/energon/exports/webdataset_part.py": "by tests/gristmill/energon/exports/test_webdataset.py",
     "gristmill/recipes/export_formats/formats.py": "by tests/gristmill/test_plugins.py",
     "gristmill/stages/export/grinder.py": "by tests/gristmill/stages/export/test_step.py",
-    "gristmill/stages/export/release.py": "by tests/gristmill/stages/export/test_index.py",
     "gristmill/tracing/parts.py": "by tests/assets/test_exports.py",
     "gristmill/acquisition/real_input.py": "by tests/gristmill/commands/test_acquire.py",
     **dict.fromkeys(

@@ -31,7 +31,7 @@ from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
 from gristmill.releases.pins import entries_with_parts, named_by_indexes, pinned_by_releases
 from gristmill.scores.examples import holds_listed
-from gristmill.stages.export.index import WRITING
+from gristmill.stages.export.release import WRITING
 
 
 @dataclass(kw_only=True)

@@ -11,7 +11,8 @@ from gristmill.lake.store.protocol import Store
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc
 from gristmill.releases.pins import pinned_by_releases
-from gristmill.stages.export.index import WRITING, release_folder
+from gristmill.stages.export.index import release_folder
+from gristmill.stages.export.release import WRITING
 
 _NAME = re.compile(rb"release-[0-9a-f]+|metadataset-[0-9a-f]+\.yaml")
 

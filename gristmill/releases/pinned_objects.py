@@ -16,7 +16,8 @@ from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
-from gristmill.stages.export.index import WRITING, release_folder
+from gristmill.stages.export.index import release_folder
+from gristmill.stages.export.release import WRITING
 
 AGAIN = "make the mix again, then the release"
 """What to do if the lake is not as its ledgers say."""

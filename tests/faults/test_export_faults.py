@@ -17,8 +17,7 @@ from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.lake.address import blocklist_path
 from gristmill.recipes.export import ExportFormat
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.stages.export.index import WRITING
-from gristmill.stages.export.release import read_release
+from gristmill.stages.export.release import WRITING, read_release
 from gristmill.verification.audit import audit_ledger
 
 LINES = EnergonJsonl(file_bytes=1_000_000)

@@ -177,6 +177,8 @@ class Codec:
     def beside(self, release: Release, sha256: Mapping[str, str]) -> dict[str, bytes]:  # noqa: ARG002
         """The small files of a release, by their paths below the folder of the index. Begin them with `release.name`.
 
+        Its names are checked before anything is written: then it is asked with digests of zeros.
+
         Args:
             release: the release.
             sha256: digest of each file that was copied or built, by its path below the release's folder.

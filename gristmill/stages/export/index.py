@@ -26,8 +26,16 @@ from gristmill.recipes.export_formats.formats import codec_of_format
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.stages.export.epoch import TokensMissing, energon_epoch_reading
-from gristmill.stages.export.release import build_release, release_document_files, small_files, write_large_files
+from gristmill.stages.export.release import (
+    WRITING,
+    build_release,
+    check_small_files,
+    release_document_files,
+    small_files,
+    write_large_files,
+)
 from gristmill.stages.mixing.index import (
+    Closed,
     Index,
     Slice,
     closed_slices,
@@ -39,12 +47,6 @@ from gristmill.stages.mixing.index import (
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 
 _RELEASE = re.compile(rf"{pattern_as_regex(EXPORT_INDEX.address)}/(release-[0-9a-f]+/|metadataset-[0-9a-f]+\.yaml$)")
-
-WRITING = "writing.json"
-"""The object of an index that marks a release as being written. While it is there, gc removes no release.
-
-While gc removes one, it holds this object itself.
-"""
 
 
 def index_export(
@@ -64,8 +66,9 @@ def index_export(
 
     Raises:
         DataError: the mix fails a check of its own index, a ledger is wrong, an object of a part is shorter than it
-            says, the format refused every document of the mix, or a release of the lake names a file of the export's
-            release with other bytes. Or, after all was written: see index_mix.
+            says, the format refused every document of the mix or gives a file a name that is taken, or a release of the
+            lake names a file of the export's release with other bytes. Or, after all was written: see index_mix; or
+            it is due again at once.
         RecipeError: a slice was made with other options of the format.
         StoreError: a slice is being rebuilt, an object of a part is damaged, or the lake does not answer.
         TokensMissing: the format asks for an epoch, and the token cache does not have a slice yet.
@@ -81,6 +84,7 @@ def index_export(
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
+    check_small_files(release, export.format)
     writing = f"{index.asset}/{WRITING}"
     mark = as_json({"folder": release.folder, "token": uuid4().hex})
     take_claim(store, writing, mark, index.asset)
@@ -92,6 +96,7 @@ def index_export(
         raise
     remove_mark(store, writing, mark)
     closed.check()
+    _check_settled(store, closed, export, release)
     return index
 
 
@@ -118,7 +123,7 @@ def why_export_open(
     Of the large files of the release, only the sizes are compared; `verify` reads them.
 
     Raises:
-        DataError: a ledger of a slice is wrong.
+        DataError: a ledger of a slice is wrong, or the format gives a file a name that is taken.
     """
     asset = export_index(mix.name, export.name)
     index, _ = closed = closed_slices(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
@@ -126,12 +131,25 @@ def why_export_open(
         release = declared_release(store, mix, export, index)
     except TokensMissing as error:
         return (str(error),)
-    digests = _unchanged_release_hashes(store, index.asset, release)
+    killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
+    return (*_why_open(store, closed, export, release), *killed)
+
+
+def _check_settled(store: Store, closed: Closed, export: Export, release: Release) -> None:
+    if why := _why_open(store, closed, export, release):
+        raise DataError(
+            f"{closed.content.asset}: it was written, but is due again at once: {'; '.join(why)}; if another run is at"
+            f" work, run again; if not, methods of the format {export.format.type!r} do not always give the same: mend"
+            " its codec"
+        )
+
+
+def _why_open(store: Store, closed: Closed, export: Export, release: Release) -> tuple[str, ...]:
+    digests = _unchanged_release_hashes(store, closed.content.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
         files |= small_files(release, export.format, digests)
-    killed = ("a run that wrote it was killed",) if store.head(f"{index.asset}/{WRITING}") else ()
-    return (*why_open(store, closed, files, large=release.sizes), *killed)
+    return why_open(store, closed, files, large=release.sizes)
 
 
 def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Release:

@@ -126,8 +126,9 @@ class PartWriter:
         validation: float,
         held: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._held = held
-        self._files, self._create, self._validation = codec.open(folder, create, lake), create, validation
+        self._held, self._folder, self._create, self._validation = held, folder, create, validation
+        self._names = {CONTENTS}
+        self._files = codec.open(folder, self._create_own, lake)
         self._rows: dict[str, array[int]] = {}
         self.ids = PairDigest()
         self.dropped: dict[str, int] = {}
@@ -138,6 +139,14 @@ class PartWriter:
     def counts(self) -> dict[str, int]:
         """The counters of the codec."""
         return self._files.counts
+
+    def _create_own(self, name: str) -> Sink:
+        """A file of the codec."""
+        if name in self._names:
+            what = "the list of the part's files" if name == CONTENTS else "a file that the format has opened already"
+            raise DataError(f"{self._folder}/{name}: the format opens {what}; mend its codec")
+        self._names.add(name)
+        return self._create(name)
 
     def write(self, path: str, lines: bytes) -> None:
         """Writes the next rows of the shard, and counts why the format refuses a document.

@@ -5,13 +5,17 @@ one name always has the same bytes. `release.json` beside it names the folder. I
 complete, so that who reads it never sees half a release.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
 from gristmill.errors import DataError
 from gristmill.lake.address import part_at, place
+from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
@@ -23,10 +27,18 @@ from gristmill.recipes.export import ExportFormat, format_of_parameters, format_
 from gristmill.recipes.export_formats.codec import Content, ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.stages.export.part import ExportedPart
-from gristmill.stages.mixing.index import Slice, closed_stream
+from gristmill.stages.mixing.index import Slice, closed_stream, index_path
 
 RELEASE = "release.json"
 """The file of an export's index that names the release's folder, its files, and what each consists of."""
+
+WRITING = "writing.json"
+"""The object of an index that marks a release as being written. While it is there, gc removes no release.
+
+While gc removes one, it holds this object itself.
+"""
+
+_OF_RELEASE = re.compile("release-[0-9a-f]+(/|$)")
 
 
 def release_path(asset: str) -> str:
@@ -127,11 +139,49 @@ def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, s
         release: the release.
         declared: its format.
         sha256: sha256 of each large file, by its path in the lake.
+
+    Raises:
+        DataError: the format gives a file a name that is taken.
     """
     digests = {path.removeprefix(release.folder): sha256[path] for path in release.sizes}
     beside = codec_of_format(declared).beside(release, digests)
+    _check_names(release, declared, beside)
     files = {f"{release.index}/{name}": data for name, data in beside.items()}
     return {**files, release_path(release.index): as_json(release)}
+
+
+def check_small_files(release: Release, declared: ExportFormat) -> None:
+    """Checks the names of the small files before anything is written. The digests of the large ones are not known yet.
+
+    Raises:
+        DataError: the format gives a file a name that is taken.
+    """
+    small_files(release, declared, dict.fromkeys(release.sizes, "0" * 64))
+
+
+def _check_names(release: Release, declared: ExportFormat, beside: Collection[str]) -> None:
+    large = [release.name + name for name in (*(file.name for file in release.files), *release.built)]
+    names = Counter([*beside, *large])
+    kept = {path.removeprefix(f"{release.index}/") for path in (index_path(release.index), release_path(release.index))}
+    kept |= {WRITING, ledger_of_asset(release.index).removeprefix(f"{release.index}/")}
+    for name in names:
+        if names[name] > 1:
+            why = "the release has two files of this name"
+        elif name in kept:
+            why = "the index keeps this name for a file of its own"
+        elif _OF_RELEASE.match(name) and not name.startswith(release.name):
+            why = f"the folder of the release is {release.name}"
+        elif any(str(folder) in {*names, *kept} for folder in PurePosixPath(name).parents):
+            why = "its folder is a file of the index"
+        elif name != str(PurePosixPath(name)) or {"..", "/"} & set(PurePosixPath(name).parts):
+            why = "this is no path below the folder of the index"
+        else:
+            continue
+        method = "beside()" if name in beside else "release()"
+        raise DataError(
+            f"{release.index}/{name}: {method} of the format {declared.type!r} gives this name, but {why}; nothing was"
+            " written; mend the codec of the format"
+        )
 
 
 def write_large_files(store: Store, release: Release, declared: ExportFormat) -> dict[str, str]:

@@ -15,7 +15,7 @@ from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
 from gristmill.maintenance.old_releases import find_old_releases, remove_release
 from gristmill.process import this_process
-from gristmill.stages.export.index import WRITING
+from gristmill.stages.export.release import WRITING
 from gristmill.stages.mixing.step import stream_step
 
 RAW = "sources/pages/raw/2024/b.jsonl.gz"

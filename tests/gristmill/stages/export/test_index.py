@@ -16,7 +16,8 @@ from gristmill.formats.oscar.checksums import write_checksums
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.export import Oscar
 from gristmill.stages.export import oscar
-from gristmill.stages.export.index import WRITING, old_release, release_folder
+from gristmill.stages.export.index import old_release, release_folder
+from gristmill.stages.export.release import WRITING
 from gristmill.stages.mixing.step import stream_step
 
 
