@@ -41,7 +41,7 @@ from gristmill.environment import CHECKOUT, Environment, read_environment
 from gristmill.installation import put_location_on_path
 from gristmill.pipeline.foreseen import refused_without_packages
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
-from gristmill.threads import make_ready
+from gristmill.threads import prepare_struct_types
 from resources.engine import engine_resource
 from resources.fixed import FixedIOManager, FixedResource
 from resources.lake import lake_resource
@@ -199,7 +199,7 @@ def _built(environment: Environment) -> dg.Definitions:
         for asset, why in refused_without_packages(catalogue):
             LOG.warning("%s cannot be made: %s", asset, why)
         definitions = build(environment, catalogue)
-    make_ready()  # Dagster's threads run sensors and checks
+    prepare_struct_types()  # Dagster's threads run sensors and checks
     return definitions
 
 

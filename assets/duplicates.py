@@ -22,7 +22,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.source import Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.resolution import read_assets, resolve_duplicates
-from gristmill.stages.dedupe.round_facts import why_doubtful
+from gristmill.stages.dedupe.round_facts import doubtful_result_line
 from gristmill.stages.fingerprints.step import FingerprintStep
 from resources.engine import RunEngine
 from resources.lake import LakeResource
@@ -124,7 +124,7 @@ def resolution_asset(catalogue: Catalogue, dedupe: Dedupe) -> dg.AssetsDefinitio
                 force=engine.force,
             )
             ledger = read_index_ledger(store, ledger_of_asset(address))
-        doubtful = why_doubtful(each.counts for each in result.snapshots)
+        doubtful = doubtful_result_line(each.counts for each in result.snapshots)
         if doubtful:
             context.log.warning(f"{address}: {doubtful}")
         version = dg.DataVersion(ledger.fingerprint) if ledger else None

@@ -9,7 +9,7 @@ from assets.support.last_reading import repeat_last_result, show_reading
 from assets.support.report import check_result, convert_errors
 from gristmill.lake.address import documents_asset
 from gristmill.recipes.source import Source
-from gristmill.verification.ids_across import NAME, ids_across
+from gristmill.verification.ids_across import NAME, check_ids_across_snapshots
 from resources.lake import LakeResource
 
 
@@ -30,7 +30,7 @@ def across_check(source: Source) -> dg.AssetChecksDefinition:
             return
         keys = context.instance.get_dynamic_partitions(snapshots_of(source.name).name or "")
         with convert_errors(lake):
-            verdict = ids_across(lake.store(), documents_asset(source.name, source.versions[0]), keys)
+            verdict = check_ids_across_snapshots(lake.store(), documents_asset(source.name, source.versions[0]), keys)
         result = check_result(verdict, key)
         yield result
         show_reading(context.instance, context.run.run_id, spec.key, result)

@@ -23,7 +23,7 @@ from gristmill.pipeline.expected_tokens import NoSlice, expected_tokens
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.stages.mixing.held_out import held_out_words
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import stream_step
 from resources.lake import LakeResource
 
@@ -70,7 +70,7 @@ def mix_index_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
             sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
             check_lake(context.instance, lake.store())
             snapshots = known_snapshots(context, mix)
-            made = index_mix(lake.store(), mix, sources, snapshots)
+            made = write_mix_index(lake.store(), mix, sources, snapshots)
             facts = _expected(lake.store(), catalogue, mix)
             if mix.validation:
                 facts["held out"] = held_out_words(mix.validation, made.totals)

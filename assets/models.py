@@ -13,7 +13,7 @@ from gristmill.pipeline.models import inputs_of_folder
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.ledger import model_address
-from gristmill.stages.models.training import make_folder
+from gristmill.stages.models.training import make_model_or_labels
 from resources.lake import LakeResource
 
 
@@ -41,7 +41,7 @@ def folder_asset_of(recipe: LabelledSet | Model, owners: Sequence[str]) -> dg.As
         tag_run(context.op_execution_context, {})
         with convert_errors(lake):
             check_lake(context.instance, store)
-            ledger, made = make_folder(store, recipe, context.log.info)
+            ledger, made = make_model_or_labels(store, recipe, context.log.info)
             facts = folder_facts(store, ledger)
         said = {"this run": "made it" if made else "kept the one that was in the lake"}
         return dg.MaterializeResult(metadata={**facts, **said}, data_version=dg.DataVersion(ledger.fingerprint))

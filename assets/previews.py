@@ -15,7 +15,7 @@ from assets.support.runs.tags import asset_tags, tag_run
 from gristmill.lake.address import attributes_asset, documents_asset, mix_index
 from gristmill.lake.asset_kinds import MIX
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import index_now
+from gristmill.pipeline.expected_tokens import index_over_finished_slices
 from gristmill.previews.expected_reading import expected_reading
 from gristmill.previews.mix_preview import (
     StreamPreview,
@@ -25,7 +25,7 @@ from gristmill.previews.mix_preview import (
 )
 from gristmill.previews.page import retention_plots
 from gristmill.previews.token_ratio import token_ratio
-from gristmill.previews.words import table_rows
+from gristmill.previews.words import reason_table_rows
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.reports.sizes import percentage
@@ -69,7 +69,7 @@ def preview_asset(catalogue: Catalogue, mix: Mix) -> dg.AssetsDefinition:
                 steps = [stream_step(mix, stream.key, snapshot, lake.packages) for snapshot in snapshots]
                 previews += [_preview(store, mix, stream, steps)] if steps else []
                 facts |= _facts(stream.key, previews[-1] if steps else None)
-            if held := index_now(store, catalogue.sources, mix, mix_index(mix.name)).held:
+            if held := index_over_finished_slices(store, catalogue.sources, mix, mix_index(mix.name)).held:
                 facts["the index of the mix"] = "; ".join(held)
             if mix.solves_token_shares and previews:
                 title, reading = expected_reading(store, mix, previews)
@@ -99,7 +99,7 @@ def _facts(stream: str, preview: StreamPreview | None) -> dict[str, Any]:
             "rows of this rule only": row.alone,
             "condition": where.get(row.reason, ""),
         }
-        for row in table_rows(preview)
+        for row in reason_table_rows(preview)
     ]
     found: dict[str, Any] = {
         f"{stream}: rows read": preview.tally.rows.documents,

@@ -35,7 +35,7 @@ from gristmill.raw_data.unclaimed import remarks_on_unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.mixing.index import read_index
-from gristmill.stages.models.ledger import find_folder
+from gristmill.stages.models.ledger import find_folder_ledger
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 from resources.lake import LakeResource
 
@@ -161,7 +161,7 @@ def _sync_whole(instance: dg.DagsterInstance, store: Store, catalogue: Catalogue
             told = LedgerEntry(ledger_of.fingerprint, tokenizer_facts(store, ledger_of))
             reported += _report_whole(instance, ledger_of.asset, told, report)
     for address in _folders(catalogue):
-        folder = find_folder(store, address)
+        folder = find_folder_ledger(store, address)
         if folder is None:
             _forget(instance, address, set())
         else:

@@ -36,8 +36,8 @@ from gristmill.stages.token_cache.cache_writer import TokenCacheWriter
 from gristmill.stages.token_cache.token_stream import TokenStream
 from gristmill.stages.tokenization import files, training
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
-from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.tracing.trace import DocumentTrace, TokenTrace, trace_document, trace_token_document
+from gristmill.verification.audit import audit_ledger, ledger_paths_to_audit
 
 __all__ = [
     "examples_of",
@@ -240,7 +240,7 @@ def verify(
     """
     store, packages = lake.store(), choose_shelves(shelves, lake.url)
     beside: list[Finding] = []
-    for path in audited_ledgers(store, prefix, say, beside, packages):
+    for path in ledger_paths_to_audit(store, prefix, say, beside, packages):
         yield from audit_ledger(store, path, say, shelves=packages)
     yield from beside
 
@@ -264,7 +264,7 @@ def trace(
         DataError: there is no such document.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    return document_trace(lake.store(), source, id_, Shelves(choose_shelves(shelves, lake.url), lake.options), snapshot)
+    return trace_document(lake.store(), source, id_, Shelves(choose_shelves(shelves, lake.url), lake.options), snapshot)
 
 
 def trace_token(
@@ -295,7 +295,7 @@ def trace_token(
         DataError: the split has no such token, or its document no longer exists.
     """
     found = Shelves(choose_shelves(shelves, lake.url), lake.options)
-    return token_trace(lake.store(), cache_asset(mix, tokenizer, stream), split, offset, found)
+    return trace_token_document(lake.store(), cache_asset(mix, tokenizer, stream), split, offset, found)
 
 
 def open_split(

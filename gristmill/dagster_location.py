@@ -4,6 +4,6 @@ The definitions are those of the checkout, or of the installed package, where th
 Dagster in the folder of a project: the project names the recipes.
 """
 
-from gristmill.installation import load_location
+from gristmill.installation import import_location_module
 
-defs = load_location("definitions").defs
+defs = import_location_module("definitions").defs

@@ -153,7 +153,7 @@ def read_environment(variables: Mapping[str, str] | None = None, folder: Path | 
         health_token=given.get("GRISTMILL_HEALTH_TOKEN") or "",
         code_url=_web_address(given, "GRISTMILL_CODE_URL").rstrip("/"),
         ui_url=_web_address(given, "GRISTMILL_UI_URL").rstrip("/"),
-        more_jobs=_more_jobs(given),
+        more_jobs=_lists_more_jobs(given),
     )
 
 
@@ -179,7 +179,7 @@ def read_credentials(prefix: str, where: str, variables: Mapping[str, str] | Non
     return bucket_variables(prefix, where, os.environ if variables is None else variables)
 
 
-def share_credentials(key: str, secret: str, token: str = "") -> None:
+def export_lake_credentials(key: str, secret: str, token: str = "") -> None:
     """Makes credentials of the lake's bucket variables of this process. Its worker processes inherit them.
 
     Args:
@@ -245,7 +245,7 @@ def _worker_count(given: Mapping[str, str]) -> int:
     return int(workers)
 
 
-def _more_jobs(given: Mapping[str, str]) -> bool:
+def _lists_more_jobs(given: Mapping[str, str]) -> bool:
     """Whether further jobs are listed."""
     value = given.get("GRISTMILL_MORE_JOBS") or "0"
     if value not in {"0", "1"}:

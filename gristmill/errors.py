@@ -177,7 +177,7 @@ def raised_at(error: BaseException, function: object) -> str:
         File and line of the last call in that package; empty if none of its code was running.
     """
     package = package_of(function)
-    frame, line = _last_in(error, package) if package else (None, 0)
+    frame, line = _last_call_in_package(error, package) if package else (None, 0)
     return f"{frame.f_code.co_filename}, line {line}" if frame else ""
 
 
@@ -191,11 +191,11 @@ def in_our_code(error: BaseException) -> str:
     """The place where an exception came up: module and line of the last code of ours that was running; empty if none
     was.
     """
-    frame, line = _last_in(error, "gristmill")
+    frame, line = _last_call_in_package(error, "gristmill")
     return f"{frame.f_globals['__name__']}, line {line}" if frame else ""
 
 
-def _last_in(error: BaseException, package: str) -> tuple[FrameType | None, int]:
+def _last_call_in_package(error: BaseException, package: str) -> tuple[FrameType | None, int]:
     """The last call in a package when an exception came up, and its line; None if none of its code was running."""
     for frame, line in reversed(list(walk_tb(error.__traceback__))):
         module = str(frame.f_globals.get("__name__", ""))

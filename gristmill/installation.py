@@ -62,7 +62,7 @@ def top_level() -> Path:
     return LOCATION if LOCATION.is_dir() else PACKAGE.parent
 
 
-def load_location(module: str) -> Any:
+def import_location_module(module: str) -> Any:
     """Imports a module of the Dagster location, such as `definitions`: see put_location_on_path.
 
     Args:
@@ -124,7 +124,7 @@ def code_version() -> str:
 
 
 @cache
-def made_with() -> dict[str, str]:
+def maker_versions() -> dict[str, str]:
     """The versions of gristmill, Dagster and MAKERS, by name; empty: not installed."""
     return {"gristmill": VERSION} | {name: installed_version(name) for name in ("dagster", *MAKERS)}
 

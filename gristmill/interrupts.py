@@ -13,8 +13,11 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def children_deaf() -> Iterator[None]:
-    """Processes that begin inside of it do not hear Ctrl-C until they call obey_parent(). Ours hears it at the end."""
+def shield_children_from_interrupt() -> Iterator[None]:
+    """Processes that begin inside of it do not hear Ctrl-C until they call ignore_interrupt_in_child().
+
+    Ours hears it at the end.
+    """
     heard: list[int] = []
     main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number)) if main else None
@@ -29,7 +32,7 @@ def children_deaf() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def obey_parent() -> None:
+def ignore_interrupt_in_child() -> None:
     """Ignores Ctrl-C in a child process, which ends when its parent hangs up or kills it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -37,7 +40,7 @@ def obey_parent() -> None:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that obey this one. Submit tasks inside of children_deaf().
+    """A pool of processes that obey this one. Submit tasks inside of shield_children_from_interrupt().
 
     After an error, or Ctrl-C, or if the caller needs no further results, they are killed: nobody waits for a task.
 
@@ -45,7 +48,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         workers: number of processes.
     """
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=obey_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=ignore_interrupt_in_child) as pool:
         try:
             yield pool
         except BaseException:

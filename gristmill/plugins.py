@@ -163,7 +163,7 @@ def _installed_entry_points() -> tuple[Plugin, ...]:
     The files are read first: Python's own look takes as long as all else that `gristmill --help` does.
     """
     files = (file for folder in sys.path for file in Path(folder).glob("*-info/entry_points.txt"))
-    if not any(map(_names_us, files)):
+    if not any(map(_may_have_our_plugins, files)):
         return ()
     from importlib.metadata import entry_points  # noqa: PLC0415 - see above
 
@@ -175,7 +175,7 @@ def _installed_entry_points() -> tuple[Plugin, ...]:
     )
 
 
-def _names_us(file: Path) -> bool:
+def _may_have_our_plugins(file: Path) -> bool:
     """Whether the entry points of a package may be ours. A file that nobody may read belongs to no package in use."""
     try:
         return f"[{HOME}." in file.read_text(errors="replace")
@@ -193,7 +193,7 @@ def plugins_of_kind(kind: str) -> list[Plugin]:
     return sorted((*shipped, *(each for each in _installed_entry_points() if each.kind == kind)))
 
 
-def look_again() -> None:
+def forget_installed_plugins() -> None:
     """Forgets what is installed, so that packages are found that came meanwhile."""
     _installed_entry_points.cache_clear()
 

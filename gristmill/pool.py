@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import TypeVar
 
 from gristmill.errors import StoreError
-from gristmill.interrupts import children_deaf, worker_pool
+from gristmill.interrupts import shield_children_from_interrupt, worker_pool
 
 T = TypeVar("T")
 
 
-def in_processes(works: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
+def run_in_processes(works: Sequence[Callable[[], T]], workers: int) -> Iterator[T]:
     """The results of functions, in their order.
 
     Args:
@@ -44,7 +44,7 @@ def _submit(pool: ProcessPoolExecutor, works: Sequence[Callable[[], T]]) -> list
     Raises:
         BrokenProcessPool: a process of the pool was killed.
     """
-    with children_deaf():
+    with shield_children_from_interrupt():
         try:
             return [pool.submit(work) for work in works]
         except Exception:

@@ -58,7 +58,7 @@ class Project:
             RecipeError: the project's folder is the lake's, or is in it.
         """
         if "://" not in lake and Path(self.folder).resolve().is_relative_to(Path(lake).resolve()):
-            raise _in_lake(self.folder, lake)
+            raise _is_in_lake(self.folder, lake)
 
 
 def find_project(start: Path | None = None) -> Project | None:
@@ -82,13 +82,13 @@ def find_project(start: Path | None = None) -> Project | None:
             found = project
             for above in (folder, *folder.parents):
                 if mark := _mark_of_lake(above):
-                    raise _in_lake(project.folder, str(above), mark)
+                    raise _is_in_lake(project.folder, str(above), mark)
         else:
             found.check_outside(project.lake)
     return found
 
 
-def _in_lake(project: str, lake: str, mark: Path | None = None) -> RecipeError:
+def _is_in_lake(project: str, lake: str, mark: Path | None = None) -> RecipeError:
     return RecipeError(
         f"the project {project} is in the lake {lake}; whoever may write data there could run code by it."
         " Move the project out of the lake, or start in another folder"

@@ -16,7 +16,7 @@ _lock = threading.Lock()
 _ready: "WeakSet[type]" = WeakSet()
 
 
-def make_ready() -> None:
+def prepare_struct_types() -> None:
     """Lets msgspec look at the fields of all types that have been declared. A type takes some 30 microseconds, once."""
     with _lock:
         for kind in _subclasses_below(msgspec.Struct):
@@ -39,7 +39,7 @@ def thread_pool(most: int) -> ThreadPoolExecutor:
     Args:
         most: largest number of threads.
     """
-    make_ready()
+    prepare_struct_types()
     return ThreadPoolExecutor(most)
 
 
@@ -54,7 +54,7 @@ def start_thread(target: Callable[..., object], *given: object, name: str | None
     Returns:
         The thread, which runs already.
     """
-    make_ready()
+    prepare_struct_types()
     thread = threading.Thread(target=target, args=given, daemon=True, name=name)
     thread.start()
     return thread

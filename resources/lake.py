@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from gristmill.environment import Environment, share_credentials
+from gristmill.environment import Environment, export_lake_credentials
 from gristmill.errors import RecipeError
 from gristmill.extras import extra
 from gristmill.lake.store.open import Lake
@@ -68,7 +68,7 @@ def lake_resource(environment: Environment, s3: "S3Resource | None" = None) -> L
         )
         if given.aws_access_key_id:
             keys = given.aws_access_key_id, given.aws_secret_access_key or "", given.aws_session_token or ""
-            share_credentials(*keys)
+            export_lake_credentials(*keys)
     return LakeResource(deployment=environment)
 
 

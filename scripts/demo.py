@@ -7,7 +7,7 @@ from pathlib import Path
 from assets.support.keys import LAKE
 from assets.support.mill import Mill
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.dashboard.home import lock_home
+from gristmill.dashboard.home import lock_dagster_home
 from gristmill.environment import CHECKOUT
 from gristmill.errors import GristmillError
 from gristmill.lake.address import blocklist_path, export_index
@@ -102,7 +102,7 @@ def main() -> None:
     options = parser.parse_args()
     mill = open_mill()
     say(f"the lake is {mill.store.url}")
-    with lock_home(Path(mill.environment.home), say):
+    with lock_dagster_home(Path(mill.environment.home), say):
         acquire(mill.store, options.cache, offline=options.offline)
         mill.show_lake()
         start = time.monotonic()

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer as Spelled
 from assets.support.keys import key_of, snapshots_of
 from assets.support.mill import Mill
 from definitions import build
-from gristmill.dashboard.home import lock_home
+from gristmill.dashboard.home import lock_dagster_home
 from gristmill.environment import Environment
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, attributes_asset, cache_asset, documents_asset, mix_asset, place, raw_folder
@@ -153,7 +153,7 @@ def main() -> None:
     snapshots = mill.report_raw(mill.catalogue.sources[SOURCE])
     if not snapshots:
         stop("the lake is empty: run `make demo` first")
-    with lock_home(Path(mill.environment.home), say):
+    with lock_dagster_home(Path(mill.environment.home), say):
         change_one_file(mill, snapshots[-1])
         cut_one_row(mill, snapshots[-1])
         decode_first_tokens(mill)

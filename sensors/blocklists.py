@@ -25,11 +25,11 @@ from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, LostEntries, read_blocklist
-from gristmill.lake.rows.blocklists.blocklist_files import note_entries
+from gristmill.lake.rows.blocklists.blocklist_files import record_blocklist_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.reports.sizes import number_and_noun
-from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, touched_shards
+from gristmill.stages.mixing.blocklist_inputs import Hashes, hashes_by_name, shards_touched_by_blocklists
 from resources.lake import LakeResource
 from resources.pages.news import with_news
 from sensors.automation import NAME, awake_units, why_held
@@ -132,7 +132,7 @@ class _Look:
             if name not in self._lists:
                 try:
                     self._lists[name] = read_blocklist(self.store, name)
-                    note_entries(self.store, name)
+                    record_blocklist_entries(self.store, name)
                 except (DataError, RecipeError) as error:
                     self._lists[name] = error
         lists: list[Blocklist] = []
@@ -235,7 +235,7 @@ def _is_touched(look: _Look, chosen: Selected, snapshot: str, blocked: Hashes, *
             return anew and all(look.store.head(place(address, snapshot).ledger) for address in chosen.reads)
         if anew and _is_behind(look.store, made, chosen.reads):
             return True
-        return bool(touched_shards(look.store, made, place(chosen.reads[0], snapshot), blocked))
+        return bool(shards_touched_by_blocklists(look.store, made, place(chosen.reads[0], snapshot), blocked))
     except DataError as error:
         look.unread[chosen.address, snapshot] = f"{chosen.address} ({snapshot}): {error}"
         return None

@@ -15,7 +15,7 @@ from gristmill.lake.address import raw_asset
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.changes import RawChanges, find_changes
 from gristmill.raw_data.inventory import Inventory
-from gristmill.raw_data.remarks import not_read
+from gristmill.raw_data.remarks import unread_file_remarks
 from gristmill.raw_data.roots import open_raw, raw_access
 from gristmill.raw_data.scan import EMPTY, RawScan, Seen, raw_top, show_path
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
@@ -191,7 +191,7 @@ def _decide(
         if count:
             such = f" ({'such as ' if count > 1 else ''}{first})" if first else ""
             yield f"{description}: {count:,}{such}"
-    yield from not_read(source, scan, show_path(source, raw_top(source)))
+    yield from unread_file_remarks(source, scan, show_path(source, raw_top(source)))
 
 
 def _forget(

@@ -14,7 +14,7 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
 from gristmill.recipes.models.model import FastTextTraining, Model
-from gristmill.recipes.shelf import declared_in, read_shelf
+from gristmill.recipes.shelf import constants_of_type, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.tagger import Tagger
 
@@ -52,7 +52,7 @@ def test_the_page_of_taggers_has_the_line_that_puts_each_on_a_shelf() -> None:
         re.findall(r"^\| `(\S+)` \| `(from .*)` \|$", section("taggers/README.md", "On a shelf"), re.MULTILINE)
     )
     rooms = [each.name for each in pkgutil.walk_packages(taggers.__path__, "gristmill.taggers.") if not each.ispkg]
-    declared = {tagger.name for room in rooms for tagger in declared_in(importlib.import_module(room), Tagger)}
+    declared = {tagger.name for room in rooms for tagger in constants_of_type(importlib.import_module(room), Tagger)}
     assert set(lines) == declared
     for tagger, line in lines.items():
         space: dict[str, Any] = {}

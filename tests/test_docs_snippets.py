@@ -20,7 +20,7 @@ import pytest
 from gristmill.__main__ import main
 from gristmill.api import make, open_lake, read_catalogue
 from gristmill.lake.rows.document import Document
-from gristmill.plugins import look_again
+from gristmill.plugins import forget_installed_plugins
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.source import Source
@@ -110,9 +110,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.delitem(sys.modules, module)
         patch.syspath_prepend(str(top))
         patch.chdir(top)
-        look_again()
+        forget_installed_plugins()
         yield top
-    look_again()
+    forget_installed_plugins()
 
 
 def talk(number: int) -> str:

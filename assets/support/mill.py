@@ -16,7 +16,7 @@ from assets.support.lake_identity import is_shown, shown_lake
 from assets.support.last_reading import AS_OF
 from assets.support.progress import PROGRESS, progress_logger
 from assets.support.runs.in_process import execute_in_process
-from gristmill.dashboard.home import prepare_home
+from gristmill.dashboard.home import prepare_dagster_home
 from gristmill.environment import Environment
 from gristmill.errors import DataError
 from gristmill.execution.step import Step
@@ -28,7 +28,7 @@ from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.dry_run import Prospect, survey_steps
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import folder_state
+from gristmill.pipeline.models import model_state
 from gristmill.pipeline.planner import Planner
 from gristmill.pipeline.steps import cache_steps, export_steps, mix_steps, source_steps
 from gristmill.pipeline.tasks import FolderTask, IndexTask, ResolutionTask, TokenizerTask
@@ -40,7 +40,7 @@ from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import why_unresolved
+from gristmill.stages.dedupe.resolution import unresolved_reasons
 from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tokenization.files import read_tokenizer_ledger
 
@@ -216,7 +216,7 @@ class Mill:
 
     def resolve(self, dedupe: Dedupe) -> None:
         """A dedupe recipe: its resolution, then the sets of the snapshots whose marks changed."""
-        if why_unresolved(self.store, dedupe, self.catalogue.edition_sources_of_dedupe(dedupe)):
+        if unresolved_reasons(self.store, dedupe, self.catalogue.edition_sources_of_dedupe(dedupe)):
             self.materialize([dedupe.asset], None)
         for source in dedupe.versions:
             for snapshot in sorted(self.instance.get_dynamic_partitions(snapshots_of(source).name or "")):
@@ -252,7 +252,7 @@ class Mill:
 
     def make_folder(self, recipe: LabelledSet | Model) -> None:
         """A labelled set or a model, if it is not there as its recipe says."""
-        address, found = model_address(recipe), folder_state(self.store, recipe)
+        address, found = model_address(recipe), model_state(self.store, recipe)
         if found.state == "finished":
             self.kept += 1
             self.say(f"{address} is there; nothing to do")
@@ -289,7 +289,7 @@ def open_mill(build: Build, environment: Environment, say: Say) -> Mill:
     Raises:
         RecipeError: a declaration is not valid.
     """
-    home = prepare_home(environment)
+    home = prepare_dagster_home(environment)
     catalogue = read_catalogue(environment.named_shelves())
     return Mill(
         environment=environment,

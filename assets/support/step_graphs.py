@@ -13,7 +13,7 @@ from assets.support.automation import when_needed
 from assets.support.keys import group_of, key_of, plain_name, snapshots_of
 from assets.support.runs.tags import asset_tags
 from assets.support.step_ops import VOLUME_CLAIM, Ops, StepAssets
-from gristmill.pipeline.models import all_folders, inputs_of_folder
+from gristmill.pipeline.models import inputs_of_folder, model_recipes
 from gristmill.pipeline.volume import VOLUME, volume_check_of_address
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.models.ledger import model_address
@@ -31,7 +31,7 @@ def untangle_steps(steps: Sequence[StepAssets], catalogue: Catalogue) -> list[St
         catalogue: the recipes.
     """
     reads = {
-        model_address(recipe): {above for above, _ in inputs_of_folder(recipe)} for recipe in all_folders(catalogue)
+        model_address(recipe): {above for above, _ in inputs_of_folder(recipe)} for recipe in model_recipes(catalogue)
     }
     maker = {output.address: step.name for step in steps for output in step.outputs}
     every = reads | {step.name: set(step.upstream) for step in steps}

@@ -23,7 +23,7 @@ from gristmill.errors import RecipeError, Superseded
 from gristmill.execution.added_checks import AddedCheck, added_checks
 from gristmill.execution.checks import Check, warning_sentences
 from gristmill.execution.claim import Claimant
-from gristmill.execution.runner import raise_failures
+from gristmill.execution.runner import raise_grind_failures
 from gristmill.execution.step import Step, StoredPlan, assemble_one, grind, plan, publish_one, resume
 from gristmill.execution.survey import check_accepted
 from gristmill.lake.address import Place, place
@@ -267,7 +267,7 @@ class Ops:
                 tally = grind(planned, engine.engine(), context.log.info)
                 again = [failure for failure in tally.failed if failure.error == "StoreError"]
                 if len(addresses) == 1 or again:
-                    raise_failures(again or tally.failed, planned.items)
+                    raise_grind_failures(again or tally.failed, planned.items)
             for failure in tally.failed:  # the commit of this set fails; the other sets are published
                 context.log.error(failure.message)
             for warning in tally.warnings:

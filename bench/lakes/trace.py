@@ -33,7 +33,7 @@ from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Store
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import document_trace, token_trace
+from gristmill.tracing.trace import trace_document, trace_token_document
 
 SHARDS, ROWS = 100, 100_000
 PARTS, TOKENS = 8, 8
@@ -127,7 +127,7 @@ def _line(number: int) -> bytes:
 
 def _offset(lake: Path, number: int) -> int:
     """The first token of a document, as a first question gives it."""
-    (found,) = document_trace(FolderStore(str(lake)), "pages", f"doc-{number}", Shelves(("gristmill",), {}))
+    (found,) = trace_document(FolderStore(str(lake)), "pages", f"doc-{number}", Shelves(("gristmill",), {}))
     tokens = found.token_caches[0].tokens
     return tokens[0] if tokens else 0
 
@@ -156,10 +156,10 @@ class Counting:
 def _requests(lake: Path, words: list[str]) -> dict[str, int]:
     store, shelves = Counting(FolderStore(str(lake))), Shelves(("gristmill",), {})
     if len(words) == 2:
-        list(document_trace(store, words[0], words[1], shelves))
+        list(trace_document(store, words[0], words[1], shelves))
     else:
         asset, _, offset = words[0].partition(":")
-        token_trace(store, asset, "train", int(offset), shelves)
+        trace_token_document(store, asset, "train", int(offset), shelves)
     return {**store.counts, "all": sum(store.counts.values()), "of id indexes": store.of_indexes}
 
 

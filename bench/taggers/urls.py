@@ -77,11 +77,11 @@ def url(number: int) -> str:
 
 def main(path: Path) -> None:
     """Opens the list and looks up all URLs; prints what it cost."""
-    from gristmill.taggers.lists.urls import open_lists  # noqa: PLC0415 - a part of what is measured
+    from gristmill.taggers.lists.urls import open_url_lists  # noqa: PLC0415 - a part of what is measured
 
     documents = [Document(id=str(n), text="", source="s", metadata={"url": url(n)}) for n in range(URLS)]
     began = time.process_time()
-    tag = open_lists({"list-1": path})
+    tag = open_url_lists({"list-1": path})
     opened = time.process_time()
     found = sum(int(tag(Batch.of(documents[at : at + TOGETHER]))["listed"].sum()) for at in range(0, URLS, TOGETHER))
     seconds = time.process_time() - opened

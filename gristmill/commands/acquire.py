@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gristmill.acquisition.real_input import INSTALLED, Acquired, acquire_installed, acquire_packages, acquire_stdlib
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, print_line
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.terminal import add_lake_arguments, print_line
 from gristmill.errors import RecipeError
 from gristmill.installation import top_level
 from gristmill.lake.address import blocklist_path
@@ -20,7 +20,7 @@ EXAMPLE = b'{"source":"stdlib","id":"this.py","reason":"example of a takedown re
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser)
+    add_lake_arguments(parser)
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{', '.join(KINDS)} (stdlib packages)")
     parser.add_argument("--cache", type=Path, default=Path(".cache/packages"), help="folder of wheels (%(default)s)")
     parser.add_argument(
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     unknown = [name for name in names if name not in KINDS]
     if unknown:
         raise RecipeError(f"{unknown[0]!r} cannot be acquired; choose from {', '.join(KINDS)}")
-    store = chosen_lake(arguments).store()
+    store = lake_without_targets(arguments).store()
     trouble = False
     for acquired in _acquire_named(store, names, arguments.cache, arguments.requirements):
         print_line(str(acquired))

@@ -18,11 +18,11 @@ from contextlib import closing, contextmanager
 from types import FrameType
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for
+from gristmill.commands._shared.targets import add_target_arguments, add_vanished_option, read_target_arguments
 from gristmill.commands._shared.terminal import (
-    add_engine,
-    add_options,
-    add_shelves,
+    add_bucket_options,
+    add_engine_options,
+    add_shelves_option,
     lake_of_arguments,
     open_engine_of_arguments,
     print_error,
@@ -49,9 +49,9 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_targets(parser)
-    add_vanished(parser)
-    add_options(parser)
+    add_target_arguments(parser)
+    add_vanished_option(parser)
+    add_bucket_options(parser)
     parser.add_argument("--dry-run", action="store_true", help="show what would be made, as `plan` does; make nothing")
     parser.add_argument(
         "--estimate",
@@ -64,8 +64,8 @@ def declare(parser: ArgumentParser) -> None:
         help="go on in the place of another process that is making the same, which then stops at its next shard",
     )
     parser.set_defaults(all=False, json=False)
-    add_shelves(parser)
-    add_engine(parser)
+    add_shelves_option(parser)
+    add_engine_options(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> int:
         RecipeError: a word is no target, or a recipe is wrong.
         StoreError: the lake does not answer. Partitions that were made before are kept.
     """
-    shelves, catalogue, targets = asked_for(arguments)
+    shelves, catalogue, targets = read_target_arguments(arguments)
     planner = Planner(catalogue, shelves, lake_of_arguments(arguments), targets, arguments.vanished)
     planner.check_something()
     if arguments.estimate:

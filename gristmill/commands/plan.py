@@ -12,8 +12,13 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.targets import add_targets, add_vanished, asked_for, prospect_line
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line
+from gristmill.commands._shared.targets import (
+    add_target_arguments,
+    add_vanished_option,
+    prospect_line,
+    read_target_arguments,
+)
+from gristmill.commands._shared.terminal import add_bucket_options, add_shelves_option, lake_of_arguments, print_line
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.store.protocol import Store
@@ -33,14 +38,14 @@ HELP = "show what would be made, and why; exit code 1 if there is anything"
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_targets(parser)
-    add_vanished(parser)
-    add_options(parser)
+    add_target_arguments(parser)
+    add_vanished_option(parser)
+    add_bucket_options(parser)
     parser.add_argument("--source", help="show only partitions that are made from this source")
     parser.add_argument("--mix", help="show only the slices, token caches and indexes of this mix")
     parser.add_argument("--all", action="store_true", help="list the finished partitions too")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -51,7 +56,7 @@ def run(arguments: Namespace) -> int:
         DataError: the snapshot's key is wrong.
         StoreError: the lake does not answer: try again.
     """
-    shelves, catalogue, targets = asked_for(arguments)
+    shelves, catalogue, targets = read_target_arguments(arguments)
     for kind, shelf in (("source", catalogue.sources), ("mix", catalogue.mixes)):
         if getattr(arguments, kind):
             known_recipe(kind, shelf, getattr(arguments, kind), f"--{kind}")

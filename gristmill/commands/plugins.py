@@ -38,7 +38,7 @@ def run(arguments: Namespace) -> int:
     if project:
         project.put_on_path()
     listed = ((door, each) for door in _DOORS for each in door.plugins if arguments.all or each.package != HOME)
-    found = [(each, _why_not(door, each)) for door, each in listed]
+    found = [(each, _load_error(door, each)) for door, each in listed]
     for plugin, why in found:
         values = {**plugin._asdict(), "version": plugin.version or VERSION, "problem": why}
         line = "{kind:11}  {name:20}  {package} {version}  {value}".format_map(values)
@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
     return 1 if any(why for _, why in found) else 0
 
 
-def _why_not(door: Door[Any], plugin: Plugin) -> str:
+def _load_error(door: Door[Any], plugin: Plugin) -> str:
     """Why a plug-in cannot be loaded; empty if it can."""
     try:
         door.open(plugin)

@@ -8,15 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.output_file import output_file
+from gristmill.commands._shared.output_file import write_output_file
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.selected_mix import selected_mix
-from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.selected_mix import find_mix_for_command
+from gristmill.commands._shared.selected_version import parse_source_version
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import documents_asset, mix_index
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import index_now
+from gristmill.pipeline.expected_tokens import index_over_finished_slices
 from gristmill.previews.changed_selection import change_selections
 from gristmill.previews.comparison import compare_mixes, lines_of_differences
 from gristmill.previews.expected_reading import expected_reading
@@ -34,7 +40,7 @@ from gristmill.project import is_lake
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find_recipe, read_shelf
 from gristmill.recipes.source import Source
-from gristmill.recipes.sql.process import start_early
+from gristmill.recipes.sql.process import start_rule_process_early
 from gristmill.reports.sizes import size_in_words
 from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.mixing.held_out import HELD_OUT, held_out_words
@@ -52,7 +58,7 @@ def declare(parser: ArgumentParser) -> None:
         help="a mix, or <source>/<version>, or two that are compared; before them the lake: -, s3://bucket/prefix, or a"
         " folder; by default that of the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--where", default="", metavar="SQL", help="a condition that documents must meet too")
     parser.add_argument(
         "--rule",
@@ -65,7 +71,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("--snapshot", help="only this snapshot; by default all that the mix takes")
     parser.add_argument("--output", metavar="FILE", help="write an HTML page too, with the curves of the scores")
     parser.add_argument("--rows", type=int, default=3, metavar="N", help="examples of each reason (%(default)s)")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -78,7 +84,7 @@ def run(arguments: Namespace) -> int:
     """
     if arguments.rows < 0:
         raise RecipeError(f"--rows {arguments.rows}: give a number, 0 or more")
-    start_early()
+    start_rule_process_early()
     words = list(arguments.words)
     lake_first = len(words) > 1 and (is_path(words[0]) or is_lake(Path(words[0])))
     arguments.lake = words.pop(0) if lake_first else "-"
@@ -91,7 +97,7 @@ def run(arguments: Namespace) -> int:
     lake = lake_of_arguments(arguments)
     store = lake.store()
     streams = _open_streams(store, arguments, words[0])
-    _show_needed(streams)
+    _print_needed_bytes(streams)
     previews: list[StreamPreview] = []
     for each in streams:
         previews.append(preview_stream(store, each, arguments.rows))
@@ -99,10 +105,10 @@ def run(arguments: Namespace) -> int:
             print_line(line)
         print_line()
     if "/" not in words[0]:
-        for line in _mix_lines(store, arguments, selected_mix(shelf_packages(arguments), words[0]), previews):
+        for line in _mix_lines(store, arguments, find_mix_for_command(shelf_packages(arguments), words[0]), previews):
             print_line(line)
     if arguments.output:
-        with output_file(arguments.output, lake.url) as path:
+        with write_output_file(arguments.output, lake.url) as path:
             path.write_text(preview_page(f"Preview of {words[0]}", previews), encoding="utf-8")
         print_line(f"{arguments.output}: the page")
     return 0
@@ -111,18 +117,18 @@ def run(arguments: Namespace) -> int:
 def _mix_lines(store: Store, arguments: Namespace, mix: Mix, previews: Sequence[StreamPreview]) -> Iterator[str]:
     """What is said of a mix as a whole: editions that its index does not take, what is held out, how it is read."""
     sources = read_shelf("sources", Source, shelf_packages(arguments))
-    for why in index_now(store, sources, mix, mix_index(mix.name)).held:
+    for why in index_over_finished_slices(store, sources, mix, mix_index(mix.name)).held:
         yield f"note: the index of the mix: {why}"
     if arguments.stream:
         return
     if mix.validation:
-        yield f"mix {mix.name}: validation: {_held_out(mix, previews)}"
+        yield f"mix {mix.name}: validation: {_held_out_line(mix, previews)}"
     if mix.solves_token_shares:
         title, reading = expected_reading(store, mix, previews)
         yield from reading_lines(title, mix, reading)
 
 
-def _held_out(mix: Mix, previews: Sequence[StreamPreview]) -> str:
+def _held_out_line(mix: Mix, previews: Sequence[StreamPreview]) -> str:
     """How many documents are held out. By a key they are counted: few keys may have most documents."""
     totals = {"rows": sum(each.tally.kept.documents for each in previews)}
     if mix.validation_key is None:
@@ -139,7 +145,7 @@ def _print_mix_difference(arguments: Namespace, name: str, other: str) -> int:
     as_it_is = Namespace(**(vars(arguments) | {"where": "", "rule": []}))
     ours = _open_streams(store, as_it_is, name, keyed=True)
     others = _open_streams(store, arguments, other, keyed=True)
-    _show_needed([*ours, *others])
+    _print_needed_bytes([*ours, *others])
     shown = (name, other) if name != other else (name, f"{other} with the conditions asked for")
     for title, differences in zip(shown, compare_mixes(store, ours, others, arguments.rows), strict=True):
         for line in lines_of_differences(title, differences):
@@ -147,7 +153,7 @@ def _print_mix_difference(arguments: Namespace, name: str, other: str) -> int:
     return 0
 
 
-def _show_needed(streams: Sequence[OpenedStream]) -> None:
+def _print_needed_bytes(streams: Sequence[OpenedStream]) -> None:
     needed = [each.needed() for each in streams]
     columns, text = sum(each.columns for each in needed), sum(each.text for each in needed)
     if columns:
@@ -167,7 +173,7 @@ def _open_streams(store: Store, arguments: Namespace, name: str, *, keyed: bool 
     rules = dict(_parse_rule_argument(each) for each in arguments.rule)
     selections = change_selections([each[0].selection for each in steps], arguments.where, rules)
     lake = lake_of_arguments(arguments).url
-    mix = None if "/" in name else selected_mix(shelves, name)
+    mix = None if "/" in name else find_mix_for_command(shelves, name)
     opened: list[OpenedStream] = []
     for each, selection in zip(steps, selections, strict=True):
         kinds = {name: declared_kinds(shelves, name, lake) for name in selection.sets}
@@ -188,11 +194,11 @@ def _parse_rule_argument(argument: str) -> tuple[str, str]:
 def _mixing_steps(store: Store, arguments: Namespace, word: str, shelves: tuple[str, ...]) -> list[list[MixingStep]]:
     """The steps of each stream: one for each of its snapshots."""
     if "/" in word:
-        source, version = selected_version(shelves, word, arguments.stream)
+        source, version = parse_source_version(shelves, word, arguments.stream)
         before = source.versions[source.versions.index(version) - 1]
         snapshots = _judged_snapshots(store, source, before, arguments.snapshot)
         return [[revision_step(source, version, snapshot, shelves) for snapshot in snapshots]]
-    mix = selected_mix(shelves, word)
+    mix = find_mix_for_command(shelves, word)
     streams = [mix.stream(arguments.stream)] if arguments.stream else mix.streams
     return [
         [

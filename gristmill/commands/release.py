@@ -9,7 +9,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import cache_index, export_index
@@ -40,9 +46,9 @@ def declare(parser: ArgumentParser) -> None:
         help="what is released, and the name of the release; before it the lake: -, s3://bucket/prefix, or a folder; by"
         " default that of the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--export", action="append", default=[], metavar="NAME", help="an export that belongs to it")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -67,7 +73,7 @@ def run(arguments: Namespace) -> int:
     arguments.lake = words.pop(0) if len(words) > wanted else "-"
     store = lake_of_arguments(arguments).store()
     if verb == "list":
-        _show_all(store)
+        _print_release_names(store)
     elif verb == "diff":
         withdrawn = find_withdrawn(store)
         for path in dict.fromkeys(map(pinned_path, words)):
@@ -155,7 +161,7 @@ def _is_cache(asset: str, tokenizer: str) -> bool:
     return kind_of(asset) is TOKEN_CACHE and names_in_asset_address(asset)["tokenizer"] == tokenizer
 
 
-def _show_all(store: Store) -> None:
+def _print_release_names(store: Store) -> None:
     names, withdrawn = release_names(store), find_withdrawn(store)
     for name in names:
         release = read_pinned(store, name)

@@ -7,12 +7,18 @@ Columns and examples that the lake lacks are made first; only shards that have c
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.output_file import write_output_file
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RESOLUTION, names_in_asset_address
-from gristmill.reading.partitions import known_snapshots, named_asset, open_partition
+from gristmill.reading.partitions import address_from_fields, known_snapshots, open_partition
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.shelf import read_shelf
 from gristmill.scores.described import describe_set
@@ -34,12 +40,12 @@ def declare(parser: ArgumentParser) -> None:
         help="the documents and the set, as in wiki/v1 gopher-1; or dedupe/NAME; before them the lake: -,"
         " s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--snapshot", help="by default the last one that is finished")
     parser.add_argument(
         "--output", metavar="FILE", help="by default SET-SNAPSHOT.html or NAME.html in the current folder"
     )
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -54,7 +60,7 @@ def run(arguments: Namespace) -> int:
     dedupe = words[-1].removeprefix(RESOLUTION.top_folder) if words[-1].startswith(RESOLUTION.top_folder) else ""
     if dedupe and len(words) <= 2:
         arguments.lake = words[0] if len(words) == 2 else "-"
-        return _report_duplicates(arguments, (names_in_asset_address(words[-1]) or {"dedupe": dedupe})["dedupe"])
+        return _write_duplicates_page(arguments, (names_in_asset_address(words[-1]) or {"dedupe": dedupe})["dedupe"])
     if len(words) not in {2, 3} or is_path(words[-1]):
         raise RecipeError(
             f"{' '.join(words)}: name documents and a set, as in wiki/v1 gopher-1, after the lake or alone"
@@ -62,7 +68,7 @@ def run(arguments: Namespace) -> int:
     arguments.lake = words.pop(0) if len(words) == 3 else "-"
     lake = lake_of_arguments(arguments)
     store = lake.store()
-    names = names_in_asset_address(named_asset(words[0], DOCUMENTS, "wiki/v1"))
+    names = names_in_asset_address(address_from_fields(words[0], DOCUMENTS, "wiki/v1"))
     asset = attributes_asset(names["source"], names["version"], words[1])
     there = known_snapshots(store, asset)
     finished = [key for key in there if store.head(place(asset, key).ledger)]
@@ -81,7 +87,7 @@ def run(arguments: Namespace) -> int:
     output = arguments.output or f"{words[1]}-{snapshot}.html"
     names_shown = (label.name for label in described.labels)
     meanings = declared_meanings(shelf_packages(arguments), words[1], lake.url, names_shown)
-    with output_file(output, lake.url) as path:
+    with write_output_file(output, lake.url) as path:
         path.write_text(score_page(described, examples, meanings), encoding="utf-8")
     print_line(
         f"{output}: {len(described.labels)} labels of {described.rows:,} rows; {described.read} shards were read"
@@ -89,7 +95,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _report_duplicates(arguments: Namespace, name: str) -> int:
+def _write_duplicates_page(arguments: Namespace, name: str) -> int:
     """Writes the page about a resolution."""
     if arguments.snapshot:
         raise RecipeError("--snapshot: a resolution is about all snapshots; leave it out")
@@ -103,7 +109,7 @@ def _report_duplicates(arguments: Namespace, name: str) -> int:
         raise DataError(f"{RESOLUTION.at(dedupe=name)}: not made yet; run gristmill make {name} first")
     page = resolution_report(store, recipes[name], resolution)
     output = arguments.output or f"{name}.html"
-    with output_file(output, lake.url) as path:
+    with write_output_file(output, lake.url) as path:
         path.write_text(page, encoding="utf-8")
     print_line(f"{output}: {len(resolution.snapshots)} snapshots, {len(resolution.largest)} largest clusters")
     return 0

@@ -6,11 +6,16 @@ the plan that is due. `gristmill ui` need not run.
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.targets import add_targets, asked_for
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line
-from gristmill.dashboard.home import chosen_environment, database_in_words, lock_home, prepare_home
+from gristmill.commands._shared.targets import add_target_arguments, read_target_arguments
+from gristmill.commands._shared.terminal import add_bucket_options, add_shelves_option, lake_of_arguments, print_line
+from gristmill.dashboard.home import (
+    database_in_words,
+    environment_of_arguments,
+    lock_dagster_home,
+    prepare_dagster_home,
+)
 from gristmill.environment import read_environment
-from gristmill.installation import load_location
+from gristmill.installation import import_location_module
 from gristmill.pipeline.planner import Planner
 from gristmill.reports.sizes import number_and_noun
 
@@ -19,9 +24,9 @@ HELP = "make what is missing through Dagster, so that its UI shows the runs"
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_targets(parser)
-    add_options(parser)
-    add_shelves(parser)
+    add_target_arguments(parser)
+    add_bucket_options(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -32,16 +37,16 @@ def run(arguments: Namespace) -> int:
         DataError: a run failed. What was finished before is kept.
         StoreError: the lake or Dagster's database does not answer.
     """
-    shelves, catalogue, targets = asked_for(arguments)
+    shelves, catalogue, targets = read_target_arguments(arguments)
     lake = lake_of_arguments(arguments)
-    environment = chosen_environment(read_environment(), lake, shelves)
-    home = prepare_home(environment)
-    with lock_home(home, print_line), database_in_words(home):
+    environment = environment_of_arguments(read_environment(), lake, shelves)
+    home = prepare_dagster_home(environment)
+    with lock_dagster_home(home, print_line), database_in_words(home):
         planner = Planner(catalogue, shelves, lake, targets)
         planner.check_something()
-        build = load_location("definitions").build
-        say = load_location("assets.support.progress").TimedLines(print_line)
-        mill = load_location("assets.support.mill").open_mill(build, environment, say)
+        build = import_location_module("definitions").build
+        say = import_location_module("assets.support.progress").TimedLines(print_line)
+        mill = import_location_module("assets.support.mill").open_mill(build, environment, say)
         mill.run("sync")
         left = mill.make(planner)
     for line in left:

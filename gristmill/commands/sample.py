@@ -4,11 +4,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.commands._shared.changes import shown_changes
+from gristmill.commands._shared.changes import change_lines
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.selected_mix import selected_mix
-from gristmill.commands._shared.selected_version import selected_version
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.selected_mix import find_mix_for_command
+from gristmill.commands._shared.selected_version import parse_source_version
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import DataError, RecipeError, shorten
 from gristmill.lake.address import documents_asset, ledger_folder, mix_asset, place
 from gristmill.lake.ledger.files import check_made_alike, list_ledgers, read_ledger
@@ -18,7 +24,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT, TOO_FEW_BYTES, TOO_LITTLE_LEFT, TOO_SHORT
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.sql.rule_tree import named_columns
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.sample import KEPT, Sample, SampledRow, draw_sample
 from gristmill.stages.mixing.step import MixingStep, revision_step, stream_step
 from gristmill.text.differences import first_differences
@@ -39,11 +45,11 @@ def declare(parser: ArgumentParser) -> None:
         help="a mix, or <source>/<version>; before it the lake: -, s3://bucket/prefix, or a folder; by default that of"
         " the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--stream", help="only this stream")
     parser.add_argument("--snapshot", help="by default the newest finished one")
     parser.add_argument("--rows", type=int, default=10, metavar="N", help="examples per rule (%(default)s)")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -62,7 +68,7 @@ def run(arguments: Namespace) -> int:
     shown = 0
     for step in _mixing_steps(store, arguments):
         shown += 1
-        agree &= _show_step(store, step, arguments.rows)
+        agree &= _print_sample(store, step, arguments.rows)
     if not shown:
         raise DataError(f"{arguments.mix}: no slice of it is finished; make one first")
     return 0 if agree else 1
@@ -78,10 +84,10 @@ def _mixing_steps(store: Store, arguments: Namespace) -> list[MixingStep]:
     shelves = shelf_packages(arguments)
     name = str(arguments.mix)
     if "/" in name:
-        source, version = selected_version(shelves, name, arguments.stream)
+        source, version = parse_source_version(shelves, name, arguments.stream)
         snapshot = _finished_snapshot(store, documents_asset(source.name, version), arguments.snapshot)
         return [revision_step(source, version, snapshot, shelves)] if snapshot else []
-    mix = selected_mix(shelves, name)
+    mix = find_mix_for_command(shelves, name)
     keys = [mix.stream(arguments.stream).key] if arguments.stream else [stream.key for stream in mix.streams]
     snapshots = [(key, _finished_snapshot(store, mix_asset(name, key), arguments.snapshot)) for key in keys]
     return [stream_step(mix, key, snapshot, shelves) for key, snapshot in snapshots if snapshot]
@@ -95,11 +101,11 @@ def _finished_snapshot(store: Store, asset: str, requested: str | None) -> str:
     return newest_snapshot(finished) if finished else ""
 
 
-def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
+def _print_sample(store: Store, step: MixingStep, rows: int) -> bool:
     partition = place(step.asset, step.snapshot)
     ledger, _ = read_ledger(store, partition)
     check_made_alike(ledger, step.recipe, [Upstream(each, "", "") for each in step.reads], partition)
-    transforms = transforms_named(step.selection.transforms, step.shelves)
+    transforms = transforms_of_selection(step.selection.transforms, step.shelves)
     sample = draw_sample(store, step.source, step.version, step.snapshot, step.selection, rows, transforms)
     differences = _count_differences(sample, ledger)
     print_line(f"{step.asset} ({step.snapshot}): {sample.rows:,} rows kept, {sum(sample.dropped.values()):,} dropped")
@@ -107,20 +113,20 @@ def _show_step(store: Store, step: MixingStep, rows: int) -> bool:
         print_line(f"  the counts differ from its ledger: {'; '.join(differences)}; make it again")
     else:
         print_line("  the counts, rule by rule, are those of its ledger")
-    _show_examples("kept", sample.rows, sample.examples[KEPT], None)
+    _print_example_rows("kept", sample.rows, sample.examples[KEPT], None)
     for reason in _reasons_in_order(step.selection, sample):
         because = _reason_in_words(step.selection, reason)
         examples = sample.examples.get(reason, [])
-        _show_examples(
+        _print_example_rows(
             f"dropped by {reason}", sample.dropped.get(reason, 0), examples, _rule_condition(step, reason), because
         )
         if reason.startswith(_LISTED):
-            _show_reasons(store, reason.removeprefix(_LISTED), examples)
+            _print_blocklist_reasons(store, reason.removeprefix(_LISTED), examples)
     print_line()
     return not differences
 
 
-def _show_reasons(store: Store, name: str, examples: list[SampledRow]) -> None:
+def _print_blocklist_reasons(store: Store, name: str, examples: list[SampledRow]) -> None:
     """Shows the blocklist's reasons for these rows."""
     listed = read_blocklist(store, name).reasons
     for example in examples:
@@ -167,7 +173,9 @@ def _rule_condition(step: MixingStep, reason: str) -> str | None:
     return next((rule.where for rule in rules if rule.name == reason), "")
 
 
-def _show_examples(title: str, count: int, examples: list[SampledRow], where: str | None, because: str = "") -> None:
+def _print_example_rows(
+    title: str, count: int, examples: list[SampledRow], where: str | None, because: str = ""
+) -> None:
     """Shows rows with the values that a rule names; with all values if no rule drops them."""
     print_line(f"  {title} ({count:,} rows)" + (f": {because}" if because else ""))
     if where:
@@ -180,7 +188,7 @@ def _show_examples(title: str, count: int, examples: list[SampledRow], where: st
             f"  {_values_in_words(values)}".rstrip()
         )
         print_line(f"      | {_cut_to_width(example.text[: 4 * _WIDTH])}")
-        for line in shown_changes(first_differences(example.text, example.edited_text)):
+        for line in change_lines(first_differences(example.text, example.edited_text)):
             print_line(f"      {line}")
 
 

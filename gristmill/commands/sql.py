@@ -15,9 +15,15 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.output_file import output_file
-from gristmill.commands._shared.terminal import add_options, add_shelves, print_error, print_line, shelf_packages
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.output_file import write_output_file
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    print_error,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import RecipeError, escape_controls, shorten
 from gristmill.queries.session import MEMORY, run_query
 from gristmill.queries.tables import tables_of_lake
@@ -46,14 +52,14 @@ def declare(parser: ArgumentParser) -> None:
         help="the query, in quotes; before it the lake: -, s3://bucket/prefix, or a folder; by default that of the"
         " project or GRISTMILL_LAKE. Without a query: lists the tables",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--format", choices=_FORMATS, default="table", help="of the rows (%(default)s)")
     parser.add_argument("--output", metavar="FILE", help="write the rows to this file; --format parquet needs one")
     parser.add_argument("--rows", type=int, default=100, metavar="N", help="rows that a table shows (%(default)s)")
     parser.add_argument("--snapshot", action="append", metavar="KEY", help="only this snapshot; may be repeated")
     parser.add_argument("--memory", default=MEMORY, help="most memory of DuckDB (%(default)s); the rest goes to disk")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="of DuckDB (%(default)s)")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -74,7 +80,7 @@ def run(arguments: Namespace) -> int:
         if not 1 <= number <= most:
             raise RecipeError(f"{option} {number}: give a number from 1 to {most:,}")
     arguments.lake = words[0] if words else "-"
-    lake = chosen_lake(arguments)
+    lake = lake_without_targets(arguments)
     if not sql or _LISTING.fullmatch(sql):
         for table in tables_of_lake(lake.store()):
             print_line(f"{table.name:<40} {table.address}".rstrip())
@@ -104,7 +110,7 @@ def _print_or_write_result(reader: Any, arguments: Namespace, lake: str) -> None
     if not arguments.output:
         _write_result_file(reader, arguments, sys.stdout)
         return
-    with output_file(arguments.output, lake) as path:
+    with write_output_file(arguments.output, lake) as path:
         if arguments.format == "parquet":
             with pq.ParquetWriter(str(path), reader.schema, compression="zstd") as writer:
                 for batch in reader:

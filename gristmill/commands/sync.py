@@ -5,19 +5,19 @@ Use it after `gristmill make`, after a restore, or with a new DAGSTER_HOME. `gri
 
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
-from gristmill.dashboard.home import chosen_environment, database_in_words, prepare_home
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.terminal import add_lake_arguments, add_shelves_option, print_line, shelf_packages
+from gristmill.dashboard.home import database_in_words, environment_of_arguments, prepare_dagster_home
 from gristmill.environment import read_environment
-from gristmill.installation import load_location
+from gristmill.installation import import_location_module
 
 HELP = "show in Dagster what the lake holds"
 
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser, alone=True)
-    add_shelves(parser)
+    add_lake_arguments(parser, alone=True)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -28,11 +28,13 @@ def run(arguments: Namespace) -> int:
         DataError: the run failed.
         StoreError: the lake or Dagster's database does not answer.
     """
-    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelf_packages(arguments))
-    home = prepare_home(environment)
-    build = load_location("definitions").build
+    environment = environment_of_arguments(
+        read_environment(), lake_without_targets(arguments), shelf_packages(arguments)
+    )
+    home = prepare_dagster_home(environment)
+    build = import_location_module("definitions").build
     with database_in_words(home):
-        mill = load_location("assets.support.mill").open_mill(build, environment, lambda _: None)
+        mill = import_location_module("assets.support.mill").open_mill(build, environment, lambda _: None)
         mill.run("sync")
     print_line(f"Dagster in {home} shows the lake {environment.lake}")
     return 0

@@ -12,19 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.terminal import add_lake_arguments, add_shelves_option, print_line, shelf_packages
 from gristmill.lake.address import Place, blocklist_path, check_name, place
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
-from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist, lost_entries, new_on, take_off_blocklist
-from gristmill.lake.rows.blocklists.blocklist_files import record_path, recorded_entries, rows_in
+from gristmill.lake.rows.blocklists.blocklist import (
+    add_to_blocklist,
+    lost_entries,
+    pairs_not_on_blocklist,
+    take_off_blocklist,
+)
+from gristmill.lake.rows.blocklists.blocklist_files import blocklist_record_path, blocklist_rows, recorded_entries
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
-from gristmill.takedowns.chosen import by_content, by_url, url_matcher
+from gristmill.takedowns.chosen import find_documents_by_digest, find_documents_by_url, url_matcher
 from gristmill.takedowns.due import DueSlice, due_slices, list_for_mix
 from gristmill.takedowns.finder import Finder
-from gristmill.takedowns.known import near_urls, pairs_like, unknown_documents, unknown_words
+from gristmill.takedowns.known import pairs_with_similar_id, similar_urls, unknown_document_lines, unknown_documents
 from gristmill.takedowns.near import near_documents
 from gristmill.takedowns.places import TRAINED, Search, Unsearched
 from gristmill.takedowns.proof import proof_lines
@@ -39,7 +44,7 @@ _EXCLUDE = "with --prove: a file or folder, foreign, raw or a quarantine, that n
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser, alone=True)
+    add_lake_arguments(parser, alone=True)
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--ids", metavar="FILE", help='JSON lines {"source","id"}, with "reason" if you like')
     which.add_argument("--url", metavar="PATTERN", help="documents whose metadata.url is this; * is any text")
@@ -55,7 +60,7 @@ def declare(parser: ArgumentParser) -> None:
     verb.add_argument("--retract", action="store_true", help="take the documents off the blocklist: they come back")
     parser.add_argument("--dry-run", action="store_true", help="show the places, and add nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -67,7 +72,7 @@ def run(arguments: Namespace) -> int:
         StoreError: the lake does not answer.
     """
     name = check_name(arguments.blocklist, "blocklist")
-    lake = chosen_lake(arguments)
+    lake = lake_without_targets(arguments)
     store, shelves = lake.store(), Shelves(shelf_packages(arguments), lake.options)
     wanted, skipped = _wanted_documents(arguments, store, shelves)
     if not wanted:
@@ -82,10 +87,10 @@ def run(arguments: Namespace) -> int:
     for path, why in search.unread_rows.items():
         search.note_skipped("quarantine", path, why)
     due = list(due_slices(store, search, name))
-    without = _without_recipe(store, search, due, shelves)
+    without = _lines_without_recipe(store, search, due, shelves)
     nobody = {} if arguments.lost else unknown_documents(store, wanted, search)  # what was listed is put back as it was
     listed = {pair: reason for pair, reason in wanted.reasons.items() if pair not in nobody}
-    new = new_on(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
+    new = pairs_not_on_blocklist(store, name, listed) if arguments.dry_run else add_to_blocklist(store, name, listed)
     nowhere = [pair for pair in wanted.reasons if not search.places_of_document(pair) and not arguments.lost]
     if arguments.json:
         for found in search.found:
@@ -93,7 +98,7 @@ def run(arguments: Namespace) -> int:
     for line in () if arguments.json else (*_place_lines(wanted, search), *_due_lines(store, due, without, name)):
         print_line(line)
     _print_unsearched(search.unsearched)
-    for line in unknown_words(nobody, search):
+    for line in unknown_document_lines(nobody, search):
         print_line(f"not added: {line}")
     if not arguments.json:
         verb = "would be added to" if arguments.dry_run else "added to"
@@ -112,11 +117,12 @@ def _print_unsearched(skipped: Sequence[Unsearched]) -> int:
 def _nothing_found_line(arguments: Namespace, store: Store, skipped: Sequence[Unsearched]) -> str:
     """A line for people whose URL or digest no document has, of those that were searched."""
     if arguments.lost:
-        return f"{blocklist_path(arguments.blocklist)} has lost no entry that {record_path(arguments.blocklist)} has"
+        record = blocklist_record_path(arguments.blocklist)
+        return f"{blocklist_path(arguments.blocklist)} has lost no entry that {record} has"
     document = "searched document" if skipped else "document"
     if arguments.url is None:
         return f"unknown: no {document} has a text of the digest {arguments.content}"
-    near = "--scan searches all" if skipped and not arguments.scan else near_urls(store, arguments.url)
+    near = "--scan searches all" if skipped and not arguments.scan else similar_urls(store, arguments.url)
     return (
         f"unknown: no {document} has a metadata.url like {arguments.url}, and no blocklist or record of an erasure"
         f" has an id like it; {near}; --ids takes ids that are addresses"
@@ -136,10 +142,16 @@ def _wanted_documents(arguments: Namespace, store: Store, shelves: Shelves) -> t
     elif arguments.lost:
         reasons = lost_entries(store, arguments.blocklist)
     else:
-        choose, what = (by_url, arguments.url) if arguments.url is not None else (by_content, arguments.content)
+        choose, what = (
+            (find_documents_by_url, arguments.url)
+            if arguments.url is not None
+            else (find_documents_by_digest, arguments.content)
+        )
         reasons = dict.fromkeys(choose(store, what, search, scan=arguments.scan), str(arguments.reason))
         if arguments.prove and arguments.url is not None:  # after an erasure no document has the URL any longer
-            reasons |= dict.fromkeys(pairs_like(store, url_matcher(arguments.url).fullmatch), str(arguments.reason))
+            reasons |= dict.fromkeys(
+                pairs_with_similar_id(store, url_matcher(arguments.url).fullmatch), str(arguments.reason)
+            )
     if arguments.near:
         first = Finder(store, Wanted(reasons), shelves, scan=arguments.scan).run()
         search.found = first.found
@@ -150,7 +162,7 @@ def _wanted_documents(arguments: Namespace, store: Store, shelves: Shelves) -> t
 
 def _retract_from_blocklist(store: Store, wanted: Wanted, name: str, *, dry: bool) -> int:
     """Takes documents off the blocklist and out of its record. Returns 1 if one of them was in neither, else 0."""
-    listed = rows_in(store, blocklist_path(name)).keys() | recorded_entries(store, name).keys()
+    listed = blocklist_rows(store, blocklist_path(name)).keys() | recorded_entries(store, name).keys()
     gone = sorted(listed & wanted.reasons.keys()) if dry else take_off_blocklist(store, name, wanted.reasons)
     for source, id_ in (pair for pair in wanted.reasons if pair not in gone):
         print_line(f"not on the list: {id_!r} of {source!r}")
@@ -185,7 +197,7 @@ def _place_lines(wanted: Wanted, search: Search) -> Iterator[str]:
         yield from (f"  {each.area:<12}  {each.where}" for each in found)
 
 
-def _without_recipe(store: Store, search: Search, due: Sequence[DueSlice], shelves: Shelves) -> dict[Place, str]:
+def _lines_without_recipe(store: Store, search: Search, due: Sequence[DueSlice], shelves: Shelves) -> dict[Place, str]:
     """What no recipe makes any more of that which a takedown must reach, and what was made from it."""
     now, slices = unmade(store, shelves.packages), {each.place for each in due}
     there = {place(each.asset, each.snapshot) for each in search.found if each.area in TRAINED} | slices

@@ -12,9 +12,15 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill.commands._shared.changes import shown_changes
-from gristmill.commands._shared.chosen_lake import names_lake
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.changes import change_lines
+from gristmill.commands._shared.chosen_lake import is_lake_address
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import RecipeError, shorten
 from gristmill.lake.address import SPLITS, check_snapshot
 from gristmill.lake.asset_kind import pattern_as_regex
@@ -22,7 +28,7 @@ from gristmill.lake.asset_kinds import TOKEN_CACHE
 from gristmill.tracing.parts import SamplePlace
 from gristmill.tracing.raw import RawPlace, Shelves
 from gristmill.tracing.tokens import TokenPlace
-from gristmill.tracing.trace import DocumentTrace, RowPlace, TokenTrace, document_trace, token_trace
+from gristmill.tracing.trace import DocumentTrace, RowPlace, TokenTrace, trace_document, trace_token_document
 
 HELP = "locate a document: raw bytes, versions, attributes, mixes, tokens; or find the document of a token"
 
@@ -41,10 +47,10 @@ def declare(parser: ArgumentParser) -> None:
         help="the document's source and its id, or a token's address; before it the lake: -, s3://bucket/prefix, or a"
         " folder; by default that of the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--snapshot", default="", help="only this snapshot of the source")
     parser.add_argument("--json", action="store_true", help="one JSON object per snapshot, each on one line")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -68,12 +74,12 @@ def run(arguments: Namespace) -> int:
                 " write - before a source that has the name of a lake in this folder"
             )
         _print_trace(
-            token_trace(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
+            trace_token_document(store, token["cache"], token["split"] or SPLITS[0], int(token["offset"]), shelves),
             as_json=arguments.json,
         )
         return 0
     snapshot = check_snapshot(arguments.snapshot) if arguments.snapshot else ""
-    for trace in document_trace(store, what, name, shelves, snapshot):
+    for trace in trace_document(store, what, name, shelves, snapshot):
         _print_trace(trace, as_json=arguments.json)
     return 0
 
@@ -81,7 +87,7 @@ def run(arguments: Namespace) -> int:
 def _lake_and_what(words: Sequence[str]) -> tuple[str, str, str | None]:
     """The lake, by default `-`; a source or a token's address; and the document's id, None if no such word is left."""
     place = len(words) == 2 and Path(words[0]).is_dir() and _TOKEN.fullmatch(words[1])
-    has_lake = len(words) > 2 or place or names_lake(words[0])
+    has_lake = len(words) > 2 or place or is_lake_address(words[0])
     lake, rest = (words[0], words[1:]) if has_lake else ("-", words)
     match rest:
         case []:
@@ -114,7 +120,7 @@ def _trace_lines(trace: DocumentTrace) -> Iterator[str]:
         yield f"  {_raw_line(trace.raw)}"
     for row in (*trace.documents, *trace.attributes, *trace.mixes):
         yield f"  {_row_line(row)}"
-        yield from (f"    {line}" for line in shown_changes(row.changes))
+        yield from (f"    {line}" for line in change_lines(row.changes))
     for tokens in trace.token_caches:
         yield f"  {_token_line(tokens)}"
     for part in trace.parts:

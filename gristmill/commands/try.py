@@ -8,14 +8,20 @@ declares several). Nothing is written to the lake.
 from argparse import ArgumentParser, Namespace
 
 from gristmill.commands._shared.lake_word import is_path
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import RecipeError
 from gristmill.lake.asset_kinds import DOCUMENTS, MODEL, names_in_asset_address
-from gristmill.reading.partitions import named_asset
+from gristmill.reading.partitions import address_from_fields
 from gristmill.recipes.edits.transform import Transform
 from gristmill.stages.models.ledger import read_folder
-from gristmill.stages.models.local_copy import local_files
-from gristmill.trial.drafts import find_tried
+from gristmill.stages.models.local_copy import copy_models_locally
+from gristmill.trial.drafts import find_recipe_to_try
 from gristmill.trial.pieces import draw_documents
 from gristmill.trial.shown import trial_lines
 from gristmill.trial.transform_trial import transform_lines, try_transform
@@ -33,13 +39,13 @@ def declare(parser: ArgumentParser) -> None:
         help="a tagger or transform, by its name or file, and the documents, as in wiki/v1; before them the"
         " lake: -, s3://bucket/prefix, or a folder; by default that of the project or GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--snapshot", help="by default the last one that is finished")
     parser.add_argument("--rows", type=int, default=200, metavar="N", help="documents (%(default)s)")
     parser.add_argument(
         "--examples", type=int, default=3, metavar="N", help="documents or spans shown for each label (%(default)s)"
     )
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -61,8 +67,8 @@ def run(arguments: Namespace) -> int:
         )
     arguments.lake = words.pop(0) if len(words) == 3 else "-"
     lake = lake_of_arguments(arguments)
-    asset = named_asset(words[1], DOCUMENTS, "wiki/v1")
-    tagger = find_tried(words[0], shelf_packages(arguments), lake.url)
+    asset = address_from_fields(words[1], DOCUMENTS, "wiki/v1")
+    tagger = find_recipe_to_try(words[0], shelf_packages(arguments), lake.url)
     store = lake.store()
     sample = draw_documents(store, asset, arguments.snapshot, arguments.rows)
     if isinstance(tagger, Transform):
@@ -72,7 +78,7 @@ def run(arguments: Namespace) -> int:
         return 1 if made.failures or made.differing else 0
     source = names_in_asset_address(asset)["source"]
     models = {name: read_folder(store, MODEL.at(model=name)).fingerprint for name in tagger.models}
-    trial = run_trial(tagger.opened(local_files(store, models)), sample.rows)
+    trial = run_trial(tagger.opened(copy_models_locally(store, models)), sample.rows)
     for line in trial_lines(tagger, sample, trial, arguments.examples):
         print_line(line)
     if not tagger.applies_to(source):

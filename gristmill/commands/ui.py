@@ -7,9 +7,14 @@ also what `gristmill make` made. The UI listens on this machine alone, behind a 
 import sys
 from argparse import ArgumentParser, Namespace
 
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
-from gristmill.dashboard.home import child_variables, chosen_environment, missing_settings, prepare_home
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.terminal import add_lake_arguments, add_shelves_option, print_line, shelf_packages
+from gristmill.dashboard.home import (
+    child_process_variables,
+    environment_of_arguments,
+    missing_dagster_settings,
+    prepare_dagster_home,
+)
 from gristmill.dashboard.processes import Dashboard
 from gristmill.environment import read_environment
 from gristmill.extras import check_installed, needs
@@ -19,13 +24,13 @@ HELP = "start Dagster on a lake: UI, sensors, queue"
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser, alone=True)
+    add_lake_arguments(parser, alone=True)
     parser.add_argument("-p", "--port", type=int, default=3000, help="port of the UI (%(default)s)")
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (%(default)s); others need GRISTMILL_UI_HOSTS"
     )
     parser.add_argument("--no-sync", action="store_true", help="do not show at first what the lake holds")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -36,11 +41,13 @@ def run(arguments: Namespace) -> int:
         GristmillError: one of its processes ended.
     """
     check_installed(needs("dagster_webserver", "starlette", "uvicorn"), "gristmill ui")
-    environment = chosen_environment(read_environment(), chosen_lake(arguments), shelf_packages(arguments))
-    home = prepare_home(environment)
+    environment = environment_of_arguments(
+        read_environment(), lake_without_targets(arguments), shelf_packages(arguments)
+    )
+    home = prepare_dagster_home(environment)
     sync = [] if arguments.no_sync else [sys.executable, "-m", "gristmill", "sync", environment.lake]
     print_line(f"the lake is {environment.lake}; Dagster's files are in {home}")
-    if old := missing_settings(home):
+    if old := missing_dagster_settings(home):
         print_line(old)
-    Dashboard(home, child_variables(environment), arguments.host, arguments.port, print_line).run(sync)
+    Dashboard(home, child_process_variables(environment), arguments.host, arguments.port, print_line).run(sync)
     return 0

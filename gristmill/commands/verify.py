@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gristmill.commands._shared.chosen_lake import chosen_lake
-from gristmill.commands._shared.terminal import add_lake, add_shelves, print_line, shelf_packages
+from gristmill.commands._shared.chosen_lake import lake_without_targets
+from gristmill.commands._shared.terminal import add_lake_arguments, add_shelves_option, print_line, shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.execution.finding import AuditedStore, Finding
-from gristmill.execution.mend import with_arguments
+from gristmill.execution.mend import repeat_arguments_in_mend
 from gristmill.lake.address import place_of_ledger, raw_asset
 from gristmill.lake.asset_kinds import EXPORT
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
-from gristmill.pool import in_processes
+from gristmill.pool import run_in_processes
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
-from gristmill.verification.audit import audit_ledger, audit_reencoding, audited_ledgers
+from gristmill.verification.audit import audit_ledger, audit_reencoding, ledger_paths_to_audit
 from gristmill.verification.derived_files.finished_slices import BEHIND
-from gristmill.verification.raw import audit_raw, compared_snapshots
+from gristmill.verification.raw import audit_raw, raw_snapshots_to_compare
 from gristmill.verification.shard import ReadDocuments
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Audited(NamedTuple):
 
 def declare(parser: ArgumentParser) -> None:
     """Adds the arguments."""
-    add_lake(parser, alone=True)
+    add_lake_arguments(parser, alone=True)
     parser.add_argument(
         "--asset", default="", metavar="PREFIX", help="only assets below this prefix, such as sources/wiki/v0"
     )
@@ -82,7 +82,7 @@ def declare(parser: ArgumentParser) -> None:
         help="compare the raw objects with what the ledgers say they were: lost, changed, or new ones are findings;"
         " with --asset all are listed, as with --all",
     )
-    add_shelves(parser)
+    add_shelves_option(parser)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (%(default)s)")
 
 
@@ -101,14 +101,14 @@ def run(arguments: Namespace) -> int:
             result must not pass as a proof.
         StoreError: the lake does not answer.
     """
-    lake = chosen_lake(arguments)
+    lake = lake_without_targets(arguments)
     arguments.all = arguments.all or (arguments.raw and bool(arguments.asset))
     lost: list[Finding] = []
     store = lake.store()
     # that there is no lake is told before that no recipes are named
     next(iter(store.list(RELEASES, tell=lambda _: None)), None)
     shelves = shelf_packages(arguments)
-    paths = audited_ledgers(store, arguments.asset, lambda note: print_line(f"note   {note}"), lost, shelves)
+    paths = ledger_paths_to_audit(store, arguments.asset, lambda note: print_line(f"note   {note}"), lost, shelves)
     for finding in lost:
         print_line(f"WRONG  {finding}")
     if lost and not arguments.all:
@@ -120,7 +120,7 @@ def run(arguments: Namespace) -> int:
     tally = _Tally(wrong=len(lost))
     what = "ledgers and raw snapshots" if arguments.raw else "ledgers"
     audits = _audits_to_run(lake, shelves, paths, samples.get("reencode"), arguments)
-    for audited in in_processes(audits, arguments.workers):
+    for audited in run_in_processes(audits, arguments.workers):
         tally.proven |= set() if audited.findings else {audited.path}
         if not tally.add("proven", audited.path, audited.notes, audited.findings, arguments):
             before = f"{len(tally.proven)} of {len(audits)} {what} were proven before"
@@ -171,7 +171,7 @@ class _Tally:
             print_line(f"note   {note}")
         print_line(f"WRONG  {path}" if findings else f"{word} {path}")
         for finding in findings:
-            print_line(f"       {_as_typed(finding, arguments)}")
+            print_line(f"       {_repeat_typed_arguments(finding, arguments)}")
         self.behind += [finding for finding in findings if finding.what.startswith(BEHIND)]
         self.wrong += len(findings)
         return not self.wrong or bool(arguments.all)
@@ -201,12 +201,12 @@ def _derive_shards_again(
     lost: list[Finding] = []
     tasks = list(derivation_tasks(lake, shelves, paths, samples, lambda note: print_line(f"note   {note}"), lost))
     for finding in lost:
-        print_line(f"WRONG  {_as_typed(finding, arguments)}")
+        print_line(f"WRONG  {_repeat_typed_arguments(finding, arguments)}")
     tally.wrong += len(lost)
     if lost and not arguments.all:
         return False
     works = [partial(derive_task, lake, shelves, task, first_only=not arguments.all) for task in tasks]
-    for result in in_processes(works, arguments.workers):
+    for result in run_in_processes(works, arguments.workers):
         label = f"{result.task}: {result.drawn} shards"
         tally.proven -= result.unproven_ledgers
         if not tally.add("derived", label, result.notes, result.findings, arguments):
@@ -218,18 +218,18 @@ def _derive_shards_again(
     other: list[Finding] = []
     wrong |= not_as_declared(lake, shelves, paths, lambda note: print_line(f"note   {note}"), other)
     for finding in other:
-        print_line(f"WRONG  {_as_typed(finding, arguments)}")
+        print_line(f"WRONG  {_repeat_typed_arguments(finding, arguments)}")
     tally.wrong += len(other)
     whole = {path for path in paths if (at := place_of_ledger(path)) and at.kind is EXPORT} - wrong
     print_line(str(derived_share(AuditedStore(lake.store()), paths, sound_shards(tally.derived, wrong), whole)))
     return True
 
 
-def _as_typed(finding: Finding, arguments: Namespace) -> Finding:
+def _repeat_typed_arguments(finding: Finding, arguments: Namespace) -> Finding:
     """A finding whose mend can be typed as it is: it repeats --shelves and --option, if they were given."""
     shelves = () if arguments.shelves is None else ("--shelves", arguments.shelves)
     options = (word for option in arguments.option for word in ("--option", option))
-    return with_arguments(finding, (*shelves, *options))
+    return repeat_arguments_in_mend(finding, (*shelves, *options))
 
 
 def _audits_to_run(
@@ -243,7 +243,7 @@ def _audits_to_run(
     ]
     if arguments.raw:
         apart: dict[str, list[Finding]] = {}
-        snapshots = compared_snapshots(
+        snapshots = raw_snapshots_to_compare(
             lake,
             read_catalogue(shelves).sources,
             arguments.asset,
@@ -254,7 +254,7 @@ def _audits_to_run(
         if not snapshots and not apart:
             print_line(f"note   {arguments.asset or lake.url}: no raw data belong to it, so none were compared")
         for source, snapshot in snapshots:
-            audits.append(partial(_audit_raw, lake, shelves, source, snapshot, first_only=first_only))
+            audits.append(partial(_audit_raw_snapshot, lake, shelves, source, snapshot, first_only=first_only))
     return audits
 
 
@@ -283,7 +283,7 @@ def _report_findings(path: str, findings: list[Finding]) -> Audited:
     return Audited(path, [], findings)
 
 
-def _audit_raw(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:
+def _audit_raw_snapshot(lake: Lake, shelves: tuple[str, ...], name: str, snapshot: str, *, first_only: bool) -> Audited:
     source = find_recipe("sources", Source, shelves, name)
     findings = audit_raw(lake, source, snapshot, first_only=first_only)
     return Audited(f"{raw_asset(name)} ({snapshot})", [], findings)

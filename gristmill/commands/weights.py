@@ -10,7 +10,13 @@ from dataclasses import replace
 
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.reading_lines import reading_lines
-from gristmill.commands._shared.terminal import add_options, add_shelves, lake_of_arguments, print_line, shelf_packages
+from gristmill.commands._shared.terminal import (
+    add_bucket_options,
+    add_shelves_option,
+    lake_of_arguments,
+    print_line,
+    shelf_packages,
+)
 from gristmill.errors import RecipeError
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import read_catalogue
@@ -30,10 +36,10 @@ def declare(parser: ArgumentParser) -> None:
         help="a mix; before it the lake: -, s3://bucket/prefix, or a folder; by default that of the project or"
         " GRISTMILL_LAKE",
     )
-    add_options(parser)
+    add_bucket_options(parser)
     parser.add_argument("--tokenizer", metavar="NAME", help="only the token cache of this tokenizer")
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="in place of the mix's token_budget")
-    add_shelves(parser)
+    add_shelves_option(parser)
 
 
 def run(arguments: Namespace) -> int:

@@ -20,7 +20,7 @@ from gristmill.lake.store.open import Lake
 from gristmill.project import find_project
 
 
-def chosen_environment(environment: Environment, lake: Lake, shelves: tuple[str, ...]) -> Environment:
+def environment_of_arguments(environment: Environment, lake: Lake, shelves: tuple[str, ...]) -> Environment:
     """The settings with the lake and the shelves of a command line.
 
     Args:
@@ -39,7 +39,7 @@ def chosen_environment(environment: Environment, lake: Lake, shelves: tuple[str,
     return replace(environment, lake=url, shelves=shelves, endpoint=endpoint, region=region)
 
 
-def prepare_home(environment: Environment) -> Path:
+def prepare_dagster_home(environment: Environment) -> Path:
     """The path of Dagster's folder. If it has no dagster.yaml, that of the project is put there; without one,
     Gristmill's.
 
@@ -59,7 +59,7 @@ def prepare_home(environment: Environment) -> Path:
     return home
 
 
-def missing_settings(home: Path) -> str:
+def missing_dagster_settings(home: Path) -> str:
     """The settings that the dagster.yaml of a folder lacks, because an earlier Gristmill wrote it, and the mend; empty:
     none.
 
@@ -80,7 +80,7 @@ def missing_settings(home: Path) -> str:
     )
 
 
-def child_variables(environment: Environment) -> Mapping[str, str]:
+def child_process_variables(environment: Environment) -> Mapping[str, str]:
     """The variables of a process that loads the location over a lake."""
     paths = dict.fromkeys([str(top_level()), *(path for path in sys.path if path)])
     chosen = {
@@ -99,7 +99,7 @@ def child_variables(environment: Environment) -> Mapping[str, str]:
 
 
 @contextmanager
-def lock_home(home: Path, say: Say) -> Iterator[None]:
+def lock_dagster_home(home: Path, say: Say) -> Iterator[None]:
     """Waits until no other command makes things with this DAGSTER_HOME, and keeps others waiting meanwhile.
 
     The ledgers bear two at once, but each would find the other's claims, and fail.

@@ -25,7 +25,7 @@ from gristmill.process import how_ended
 
 DAGSTER = [sys.executable, "-m", "dagster"]
 WEB_SERVER = """
-from gristmill.installation import load_location
+from gristmill.installation import import_location_module
 load_location('resources.pools').main()
 load_location('resources.guarded_webserver').main()
 """
@@ -128,7 +128,7 @@ class Child:
             self.process.wait()
 
 
-def end_all(children: Sequence[Child]) -> None:
+def end_all_processes(children: Sequence[Child]) -> None:
     """Ends all, at once: each takes seconds. Those that started last are waited for first."""
     for child in reversed(children):
         child.ask_to_end()
@@ -181,7 +181,7 @@ class Dashboard:
             finally:
                 for number in STOPS:  # a second Ctrl-C would leave children behind
                     signal.signal(number, signal.SIG_IGN)
-                end_all(self._children)
+                end_all_processes(self._children)
                 for number, handler in before.items():
                     signal.signal(number, handler)
 

@@ -63,7 +63,7 @@ def _extra_fields(row: Shard) -> dict[str, object]:
 
 def _raw_input_findings(partition: Place, old: Shard, new: Shard) -> Iterator[Finding]:
     """Findings on raw objects that have other bytes than recorded: only reading them shows it."""
-    recorded, made = _by_name(old.inputs), _by_name(new.inputs)
+    recorded, made = _shards_by_name(old.inputs), _shards_by_name(new.inputs)
     for name in sorted(recorded.keys() | made.keys()):
         was, now = recorded.get(name, "not an input"), made.get(name, "not an input")
         if was != now:
@@ -74,7 +74,7 @@ def _raw_input_findings(partition: Place, old: Shard, new: Shard) -> Iterator[Fi
         yield Finding(partition.table, None, what)
 
 
-def _by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:
+def _shards_by_name(inputs: Sequence[Input]) -> dict[tuple[str, str], str]:
     return {(each.asset, each.shard): each.content for each in inputs}
 
 

@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from gristmill.errors import DataError
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import part_records
@@ -82,19 +82,19 @@ def derived_share(
     share, known = DerivedShare(), _Known()
     for partition in filter(None, map(place_of_ledger, paths)):
         try:
-            found = find_ledger(store, partition)
+            found = find_head_and_table(store, partition)
         except DataError:  # its audit says what is wrong
             found = None
         if found is not None:
             known[partition.asset, partition.snapshot] = _Partition(partition, *found)
-    for each in _upstream_first(known):
+    for each in _order_upstream_first(known):
         known[each].count_derived_shards(known, proven, whole)
     for here in known.values():
         share.add(here.place.kind.name, sum(map(_uncompressed_size, here.rows)), here.derived_bytes)
     return share
 
 
-def _upstream_first(known: "_Known") -> Iterator[tuple[str, str]]:
+def _order_upstream_first(known: "_Known") -> Iterator[tuple[str, str]]:
     """The partitions in an order in which what they read, as their heads say, comes before them.
 
     Forged partitions that read each other are left out, and so is what reads them: nothing of it is derived.

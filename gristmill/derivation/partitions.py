@@ -14,13 +14,13 @@ from gristmill.derivation.comparison import lacks_row_numbers, shard_differences
 from gristmill.derivation.scratch_lake import ScratchLake
 from gristmill.errors import OutOfDate, RecipeError, shorten
 from gristmill.execution.finding import Finding, guard_proof
-from gristmill.execution.plan import PartitionState, Target, Want, read_state
-from gristmill.execution.runner import LazyGrinder, grind_one
+from gristmill.execution.plan import PartitionState, Target, Want, read_partition_state
+from gristmill.execution.runner import LazyGrinder, grind_one_item
 from gristmill.execution.step import Step, StepPlan
 from gristmill.execution.work import Job, Outcome, Say, encode_raw
 from gristmill.installation import code_version
 from gristmill.lake.asset_kinds import BLOCKLIST, RAW, kind_of
-from gristmill.lake.ledger.files import mend_of_change, other_versions, told_changes
+from gristmill.lake.ledger.files import changes_in_words, mend_of_change, other_versions
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -99,14 +99,14 @@ class Derivation:
             job = Job(self._step.stage, lake, self._step.shelves, encode_raw(plan.spec(_CLAIM)))
             grind = LazyGrinder(job)
             for item in plan.items(everything, empty):
-                outcome = grind_one(grind, item).outcome
+                outcome = grind_one_item(grind, item).outcome
                 if any(works[each.asset].has_other_rows(each.receipt.row) for each in outcome.ground):
                     # again, and now the rows are kept, so that the first that differs can be named
-                    _remove_all(scratch, claims)
+                    _empty_scratch_folder(scratch, claims)
                     keeping = msgspec.structs.replace(job, lake=msgspec.structs.replace(lake, unkept=()))
-                    outcome = grind_one(LazyGrinder(keeping), item).outcome
+                    outcome = grind_one_item(LazyGrinder(keeping), item).outcome
                 yield from self._outcome_findings(scratch, works, outcome)
-                _remove_all(scratch, claims)
+                _empty_scratch_folder(scratch, claims)
 
     def _outcome_findings(self, scratch: Store, works: dict[str, "_Work"], outcome: Outcome) -> Iterator[Finding]:
         for failed in outcome.failed:
@@ -134,7 +134,7 @@ _EMPTY = PartitionState(None, None, None, [], {}, {}, {})
 _MEND_FIRST = "mend what it names, then verify again"
 
 
-def _remove_all(scratch: Store, claims: Collection[str]) -> None:
+def _empty_scratch_folder(scratch: Store, claims: Collection[str]) -> None:
     """Removes what was made in a scratch folder, but for the claims."""
     scratch.delete([entry.path for entry in scratch.list("") if entry.path not in claims])
 
@@ -176,7 +176,7 @@ class _Work:
 
     def __init__(self, store: Store, target: Target) -> None:
         self._store, self._target, self.place = store, target, target.place
-        self.state = read_state(store, target.place)
+        self.state = read_partition_state(store, target.place)
         self.rows = {row.name: row for row in self.state.table}
 
     def why_not(self) -> str:
@@ -185,7 +185,7 @@ class _Work:
         if head is None or len(self.rows) != head.table.shards:
             return "its ledger is missing or damaged"
         if head.recipe.digest != self._target.recipe.digest:
-            return f"recipe changed: {told_changes(head.recipe, self._target.recipe)}"
+            return f"recipe changed: {changes_in_words(head.recipe, self._target.recipe)}"
         if code.problem:
             return code.problem
         return "code changed" if code.has_changed(self.state.codes) else ""

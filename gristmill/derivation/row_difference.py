@@ -49,20 +49,20 @@ def row_difference(found: bytes, made: bytes) -> str:
         one, other = msgspec.json.decode(found), msgspec.json.decode(made)
     except NOT_DECODED:
         return "its bytes differ, and they are no JSON"
-    name = next(_other_fields(one, other), "")
+    name = next(_differing_fields(one, other), "")
     if name == "text":
         return text_difference(made, found)
     return f"its {name} differs" if name else "its bytes differ, and its fields do not"
 
 
-def _other_fields(one: Any, other: Any) -> Iterator[str]:
+def _differing_fields(one: Any, other: Any) -> Iterator[str]:
     """The names of the fields in which two values differ, by their paths; those of the text come first."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return
     for name in sorted(one.keys() | other.keys(), key=lambda name: (name != "text", name)):
         here, there = one.get(name), other.get(name)
         if here != there or (name in one) != (name in other):
-            below = next(_other_fields(here, there), "")
+            below = next(_differing_fields(here, there), "")
             yield f"{name}.{below}" if below else name
 
 

@@ -64,7 +64,7 @@ def verify_flag_of_step(step: Step) -> str:
     return "reconvert" if isinstance(step, ConversionStep) else "retag" if isinstance(step, TaggingStep) else "remix"
 
 
-def restrict_step(step: Step, assets: frozenset[str]) -> Step:
+def restrict_step_to_assets(step: Step, assets: frozenset[str]) -> Step:
     """A step that makes only some of its assets, if it can make them one by one.
 
     Args:

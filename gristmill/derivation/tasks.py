@@ -6,17 +6,17 @@ from itertools import islice
 import msgspec
 
 from gristmill.derivation.partitions import Derivation, Derived, why_made_differently
-from gristmill.derivation.steps import FLAGS, restrict_step, step_making_partition, verify_flag_of_step
+from gristmill.derivation.steps import FLAGS, restrict_step_to_assets, step_making_partition, verify_flag_of_step
 from gristmill.errors import GristmillError
 from gristmill.execution.finding import Finding, guard_proof
-from gristmill.execution.mend import with_mend
+from gristmill.execution.mend import add_mend_to_finding
 from gristmill.execution.step import Step
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place, place_of_ledger
 from gristmill.lake.asset_kinds import ledger_of_object
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.lake.store.open import Lake
-from gristmill.pipeline.steps import made_snapshots
+from gristmill.pipeline.steps import snapshots_with_ledger
 from gristmill.recipes.catalogue import read_catalogue
 
 
@@ -89,7 +89,7 @@ def derivation_tasks(
     for each in places:
         if (each.asset, each.snapshot) in seen:
             continue
-        step, damages = _looked_up(lake, shelves, each)
+        step, damages = _step_or_finding(lake, shelves, each)
         together = {(asset, each.snapshot) for asset in step.makes} & chosen if step else {(each.asset, each.snapshot)}
         seen |= together
         option = verify_flag_of_step(step) if step else None
@@ -125,14 +125,14 @@ def not_as_declared(
         partition = place_of_ledger(path)
         if partition is None or not partition.kind.product:
             continue
-        step, findings = _looked_up(lake, shelves, partition)
+        step, findings = _step_or_finding(lake, shelves, partition)
         why = "a damaged object hides what makes it" if findings else ""
         if step is None:
             why = why or "no recipe on the shelves makes it"
         elif not why:
             try:
                 why, findings = why_made_differently(store, step.plan(store).targets[0])
-                beside += [with_mend(store, each) for each in findings]
+                beside += [add_mend_to_finding(store, each) for each in findings]
             except GristmillError as error:
                 why = str(error)
         if why:
@@ -156,7 +156,7 @@ def missing_note(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], p
         The note; empty if the lake has them all.
     """
     catalogue, store = read_catalogue(shelves), lake.store()
-    made = {name: made_snapshots(store, source) for name, source in catalogue.sources.items()}
+    made = {name: snapshots_with_ledger(store, source) for name, source in catalogue.sources.items()}
     below = (
         each
         for each in catalogue.partitioned_assets()
@@ -171,7 +171,7 @@ def missing_note(lake: Lake, shelves: tuple[str, ...], paths: Collection[str], p
     )
 
 
-def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[Step | None, list[Finding]]:
+def _step_or_finding(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[Step | None, list[Finding]]:
     """The step that makes a partition; or the finding on what hides it, such as a damaged order of snapshots."""
     store, catalogue, steps = lake.store(), read_catalogue(shelves), list[Step | None]()
 
@@ -179,7 +179,7 @@ def _looked_up(lake: Lake, shelves: tuple[str, ...], partition: Place) -> tuple[
         steps.append(step_making_partition(lake, catalogue, shelves, partition.asset, partition.snapshot))
         yield from ()
 
-    damages = [with_mend(store, each) for each in guard_proof(store, partition.ledger, look())]
+    damages = [add_mend_to_finding(store, each) for each in guard_proof(store, partition.ledger, look())]
     return (steps[0] if steps else None), damages
 
 
@@ -204,13 +204,13 @@ def derive_task(lake: Lake, shelves: tuple[str, ...], task: DerivationTask, *, f
     """
     store, notes = lake.store(), list[str]()
     partition = place(task.assets[0], task.snapshot)
-    step, damages = _looked_up(lake, shelves, partition)
+    step, damages = _step_or_finding(lake, shelves, partition)
     if step is None:  # its recipe went, or an object was damaged, while verify was at work
         notes += [] if damages else [f"{task}: not proven, no recipe on the shelves makes it"]
         return DerivationResult(task, notes, damages, 0, frozenset())
-    derivation = Derivation(lake, restrict_step(step, frozenset(task.assets)), task.sample, notes.append)
+    derivation = Derivation(lake, restrict_step_to_assets(step, frozenset(task.assets)), task.sample, notes.append)
     found = guard_proof(store, partition.ledger, derivation.derivation_findings())
-    findings = [with_mend(store, each) for each in (islice(found, 1) if first_only else found)]
+    findings = [add_mend_to_finding(store, each) for each in (islice(found, 1) if first_only else found)]
     return DerivationResult(task, notes, findings, len(derivation.drawn), derivation.proven_shards)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, bucket_options, print_error, print_line
+from gristmill.commands._shared.terminal import add_bucket_options, bucket_options, print_error, print_line
 from gristmill.dolma.dedupe.config import DEDUPE_FIELDS, UNNEEDED, dedupe_config
 from gristmill.dolma.formats.configuration import HiddenVariables
 from gristmill.dolma.formats.mixer_config import MIX_FIELDS, mixer_config
@@ -55,19 +55,19 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("-c", "--config", dest="config_before", default="", metavar="FILE", help="as of the command")
     below = parser.add_subparsers(required=True, metavar="tag|dedupe|mix", dest="dolma_command")
     tag = below.add_parser("tag", help="write attributes of documents", description=__doc__)
-    _declare_one(tag, FIELDS)
+    _add_subcommand(tag, FIELDS)
     words = "run without this tagger of the configuration; may be given several times"
     tag.add_argument("--leave-out", action="append", default=[], metavar="TAGGER", help=words)
     words = "mark duplicate documents and paragraphs"
-    _declare_one(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
+    _add_subcommand(below.add_parser("dedupe", help=words, description=__doc__), DEDUPE_FIELDS)
     words = "select documents by their attributes, and replace spans"
     mix = below.add_parser("mix", help=words, description=__doc__)
-    _declare_one(mix, MIX_FIELDS)
+    _add_subcommand(mix, MIX_FIELDS)
     words = "fail if an expression names an attribute that no row has; without it that is a warning"
     mix.add_argument("--strict", action="store_true", help=words)
 
 
-def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
+def _add_subcommand(one: ArgumentParser, fields: Mapping[str, type]) -> None:
     one.add_argument("-c", "--config", default="", metavar="FILE", help="the toolkit's configuration, YAML or JSON")
     for name, kind in fields.items():
         words = _MEANINGS.get(name, "accepted, as the toolkit has it")
@@ -78,7 +78,7 @@ def _declare_one(one: ArgumentParser, fields: Mapping[str, type]) -> None:
         else:
             one.add_argument(f"--{name}", type=kind, default=None, metavar="VALUE", help=words)
     one.add_argument("--force", action="store_true", help="replace files that others made, and records that do not fit")
-    add_options(one)
+    add_bucket_options(one)
 
 
 def run(arguments: Namespace) -> int:
@@ -116,7 +116,7 @@ def _run_tag(arguments: Namespace, options: dict[str, str], variables: HiddenVar
     )
     if config.dryrun:
         return 0
-    with _at_work(config.processes, plan.items, "local") as (engine, progress):
+    with _open_engine_with_progress(config.processes, plan.items, "local") as (engine, progress):
         documents = run_tagging(plan, engine, options, progress)
     print_line(f"{documents:,} documents in {len(plan.items):,} files tagged")
     return 0
@@ -160,7 +160,7 @@ def _run_mix(arguments: Namespace, options: dict[str, str], variables: HiddenVar
     _show_planned_outputs(plan, named, f"{len(plan.items):,} files to write, {plan.done_count:,} are done", variables)
     if config.dryrun:
         return 0
-    with _at_work(config.processes, plan.items, "inline") as (engine, progress):
+    with _open_engine_with_progress(config.processes, plan.items, "inline") as (engine, progress):
         facts = run_mixing(plan, engine, options, progress, strict=arguments.strict)
     for words in absent_attributes(plan, facts):
         print_line(f"warning: {words}")
@@ -187,7 +187,9 @@ def _show_planned_outputs(plan: "FilePlan", named: Sequence[str], counts: str, v
 
 
 @contextmanager
-def _at_work(processes: int, items: Sequence[object], alone: str) -> Iterator[tuple[OpenEngine, Progress]]:
+def _open_engine_with_progress(
+    processes: int, items: Sequence[object], alone: str
+) -> Iterator[tuple[OpenEngine, Progress]]:
     """An engine and the progress. `alone`: the kind of engine for one worker.
 
     Published configurations ask for 190 processes of a large machine; more than one for each core gains nothing.

@@ -25,7 +25,7 @@ def verdict_sentence(measures: Sequence[Measure], snapshots: Sequence[str], snap
         more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         told = "; ".join(f"{each.name} {value_of(each)}, {expectation_in_words(each)}" for each in wrong[:_NAMED])
         mends = ["look at its raw data"]
-        if any(not _over_share(each) for each in wrong):
+        if any(not _share_over_snapshots(each) for each in wrong):
             mends.append(f"if this level is right, say accept={snapshot!r} in the recipe of source {source!r}")
         if any(each.is_blocked for each in wrong):
             mends.append("if a bound is too narrow, change bounds=")
@@ -85,7 +85,7 @@ def expectation_in_words(measure: Measure) -> str:
     return ", ".join(said) or "no level yet"
 
 
-def _over_share(measure: Measure) -> bool:
+def _share_over_snapshots(measure: Measure) -> bool:
     return measure.kind == "share" and measure.is_blocked
 
 

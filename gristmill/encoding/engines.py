@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fastokens import Tokenizer as FastTokenizer
 from tokenizers import Tokenizer
 
-from gristmill.encoding.space_runs import MARK, marked, without_runs
+from gristmill.encoding.space_runs import MARK, marked, tokenizer_without_run_tokens
 from gristmill.errors import DataError, is_panic
 
 EngineIds = npt.NDArray[np.uint32]
@@ -116,7 +116,7 @@ def fast_engines(tokenizer_json: str) -> Iterator[FastEngine]:
     Raises:
         ValueError, RuntimeError: fastokens does not support such a tokenizer.
     """
-    lean = without_runs(tokenizer_json)
+    lean = tokenizer_without_run_tokens(tokenizer_json)
     if lean is not None:
         yield FastEngineWithRuns(*lean)
     yield FastEngine(tokenizer_json)

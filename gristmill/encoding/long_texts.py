@@ -34,11 +34,11 @@ def cut(text: str, *, marin: bool) -> Iterator[str]:
     [10004, 2496]
     """
     if not marin or len(text) <= LONG:
-        return _cut_runs(text)
-    return chain.from_iterable(map(_cut_runs, _cut_long(text)))
+        return _cut_long_runs(text)
+    return chain.from_iterable(map(_cut_long_runs, _cut_at_white_space(text)))
 
 
-def _cut_runs(text: str) -> Iterator[str]:
+def _cut_long_runs(text: str) -> Iterator[str]:
     """Cuts each run (of white space, or of other characters) into pieces of 25,000. Text between runs is one piece."""
     if len(text) <= RUN or not _may_have_run(text):
         yield text
@@ -63,7 +63,7 @@ def _may_have_run(text: str) -> bool:
     return any(block.isspace() or ANY_SPACE.search(block) is None for block in blocks)
 
 
-def _cut_long(text: str) -> Iterator[str]:
+def _cut_at_white_space(text: str) -> Iterator[str]:
     """Cuts before the first white space that comes 10,000 or more characters after the last cut."""
     start = 0
     while start < len(text):

@@ -85,7 +85,7 @@ class TokenOffsets:
         if tokens is None:
             with panics_as_errors():
                 encoding = self._reference.encode(text, add_special_tokens=False)
-            tokens = [_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
+            tokens = [_token_or_none(encoding.char_to_token(place)) if place >= 0 else -1 for place in places]
         for first, last in zip(tokens[::2], tokens[1::2], strict=True):
             if first < 0:
                 break
@@ -99,7 +99,7 @@ class TokenOffsets:
         inside = (at >= 0) & (at < len(text))
         at = np.where(inside, at, 0)
         if size != len(text):
-            at = _in_bytes(text, at.tolist())
+            at = _character_byte_offsets(text, at.tolist())
         tokens, ends, total = self._tokens_at(ids, at)
         if total != size or not self._is_kept(text):
             return None
@@ -142,10 +142,10 @@ class TokenOffsets:
         if not len(ids):
             return True
         tokens = self._tokens_by_ids(text, ids, range(len(text)))
-        return tokens is None or tokens == [_or_none(encoding.char_to_token(place)) for place in range(len(text))]
+        return tokens is None or tokens == [_token_or_none(encoding.char_to_token(place)) for place in range(len(text))]
 
 
-def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
+def _character_byte_offsets(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
     """Where characters begin in the text's UTF-8.
 
     There is no table of all characters, because a text may have 100 MB.
@@ -160,7 +160,7 @@ def _in_bytes(text: str, places: Sequence[int]) -> npt.NDArray[np.int64]:
     return np.array([begins[place] for place in places], np.int64)
 
 
-def _or_none(token: int | None) -> int:
+def _token_or_none(token: int | None) -> int:
     """The token, or -1 for None."""
     return -1 if token is None else token
 

@@ -30,7 +30,7 @@ Lengths = npt.NDArray[np.int64]
 Table = npt.NDArray[np.uint32]
 
 
-def without_runs(tokenizer_json: str) -> tuple[str, Table] | None:
+def tokenizer_without_run_tokens(tokenizer_json: str) -> tuple[str, Table] | None:
     """The tokenizer without its added tokens for runs of spaces.
 
     Args:

@@ -104,7 +104,7 @@ def _is_fragment(token: str) -> bool:
     return False
 
 
-def _byte_table() -> dict[int, int]:
+def _byte_of_character() -> dict[int, int]:
     """For each character of a byte-level vocabulary its byte, both as numbers, for str.translate."""
     printed = set(_PRINTED)
     others = [byte for byte in range(256) if byte not in printed]
@@ -112,4 +112,4 @@ def _byte_table() -> dict[int, int]:
 
 
 _ALPHABET = frozenset(ByteLevel.alphabet())
-_BYTES = _byte_table()
+_BYTES = _byte_of_character()

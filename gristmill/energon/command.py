@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from gristmill.commands._shared.progress import Progress
-from gristmill.commands._shared.terminal import add_options, print_line
+from gristmill.commands._shared.terminal import add_bucket_options, print_line
 from gristmill.energon.formats.dataset_yaml import crude_dataset
 from gristmill.energon.preparing.dataset import DatasetPath, is_prepared, is_release, kind_of, open_dataset
 from gristmill.energon.preparing.flaw import Flaw, has_errors
@@ -21,11 +21,11 @@ from gristmill.energon.preparing.metadataset.check import check_metadataset, che
 from gristmill.energon.preparing.metadataset.leaves import MetadatasetPath, open_metadataset
 from gristmill.energon.preparing.metadataset.shown import metadataset_lines, metadataset_preview
 from gristmill.energon.preparing.options import (
-    add_info,
-    add_lint,
-    add_prepare,
+    add_info_options,
+    add_lint_options,
     add_prepare_media,
-    add_preview,
+    add_prepare_options,
+    add_preview_options,
     lint_options,
     media_filter_option,
     prepare_options,
@@ -52,15 +52,15 @@ def declare(parser: ArgumentParser) -> None:
     """Adds the subcommands."""
     below = parser.add_subparsers(required=True, metavar="prepare|prepare-media|lint|info|preview")
     for name, words, add, command in (
-        ("prepare", "write the indexes and the splits of a dataset", add_prepare, _run_prepare),
+        ("prepare", "write the indexes and the splits of a dataset", add_prepare_options, _run_prepare),
         ("prepare-media", "add sizes and durations of media to an index", add_prepare_media, _prepare_media),
-        ("lint", "read all of a dataset, and list what is wrong", add_lint, _run_lint),
-        ("info", "counts, splits and sample type", add_info, _run_info),
-        ("preview", "the first samples", add_preview, _run_preview),
+        ("lint", "read all of a dataset, and list what is wrong", add_lint_options, _run_lint),
+        ("info", "counts, splits and sample type", add_info_options, _run_info),
+        ("preview", "the first samples", add_preview_options, _run_preview),
     ):
         one = below.add_parser(name, help=words, description=words)
         add(one)
-        add_options(one)
+        add_bucket_options(one)
         one.set_defaults(energon=command)
 
 
@@ -119,7 +119,7 @@ def _run_prepare(arguments: Namespace) -> int:
     dataset, options = _changeable_dataset(arguments), prepare_options(arguments)
     kind = kind_of(dataset, dataset.open_dataset_store())
     if kind == "jsonl":
-        _only_tars(arguments)
+        _check_tar_dataset(arguments)
         return _report_jsonl_index(prepare_jsonl(dataset), "written")
     if kind == "files":
         raise RecipeError(f"{dataset.url}: it has no tar; {_OTHER_FILES}")
@@ -129,7 +129,7 @@ def _run_prepare(arguments: Namespace) -> int:
     return _report_prepared(prepare_tars(dataset, options, crude_dataset(), with_progress))
 
 
-def _only_tars(arguments: Namespace) -> None:
+def _check_tar_dataset(arguments: Namespace) -> None:
     names: tuple[str, ...] = (
         "split_ratio",
         "split_parts",

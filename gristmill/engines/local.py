@@ -23,7 +23,7 @@ from gristmill.execution.remote import ONE_CORE
 from gristmill.execution.runner import Inline
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.execution.worker import JOB, receive_message, send_message
-from gristmill.interrupts import children_deaf
+from gristmill.interrupts import shield_children_from_interrupt
 from gristmill.threads import start_thread
 
 TRIES = 2
@@ -41,7 +41,7 @@ class _Worker:
 
     def __init__(self) -> None:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
-        with children_deaf():  # Ctrl-C does not reach the worker: the run ends it
+        with shield_children_from_interrupt():  # Ctrl-C does not reach the worker: the run ends it
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gristmill.execution.worker"],
                 stdin=subprocess.PIPE,

@@ -49,7 +49,7 @@ class RayEngine:
             return
         check_server(self._address)
         try:
-            with _signals_kept():
+            with _keep_signal_handler():
                 ray.init(address=self._address, log_to_driver=False, configure_logging=False)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise StoreError(f"no Ray cluster lets us in at {self._address}: {error}") from error
@@ -65,7 +65,7 @@ class RayEngine:
 
 
 @contextmanager
-def _signals_kept() -> Iterator[None]:
+def _keep_signal_handler() -> Iterator[None]:
     """Restores the handler of SIGTERM, which Ray replaces: Dagster needs its own to end a run in good order."""
     before = signal.getsignal(signal.SIGTERM)
     try:

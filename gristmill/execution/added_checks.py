@@ -11,7 +11,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, PACKAGED, TOKEN_CACHE, kind_of
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.plugins import Door
@@ -108,7 +108,7 @@ def added_findings(store: Store, place: Place, say: Say) -> Iterator[Finding]:
         GristmillError: the ledger or a check cannot be read.
     """
     checks = added_checks(place.asset)
-    ledger = find_ledger(store, place) if checks else None
+    ledger = find_head_and_table(store, place) if checks else None
     for name, check in checks.items() if ledger else ():
         verdict = check(store, place, ledger[1] if ledger else ())
         if not verdict.passed and verdict.blocks:

@@ -11,7 +11,7 @@ import numpy as np
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import sorted_pair_hashes
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import (
@@ -22,7 +22,7 @@ from gristmill.lake.ledger.id_search import (
     load_indexes,
     missing_hashes,
     possibly_known_hashes,
-    repeated_highs,
+    repeated_upper_halves,
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
@@ -60,12 +60,12 @@ Check = Callable[[Store, Place, Sequence[Shard]], Verdict]
 """A check: it takes the lake, the partition and its table, before the ledger is published."""
 
 
-def compared_counts(shards: Sequence[Shard]) -> dict[str, int | float | str]:
+def compared_counts_in_words(shards: Sequence[Shard]) -> dict[str, int | float | str]:
     """The amount of what a check compared: shards and rows."""
     return {"shards": len(shards), "rows": sum(shard.rows for shard in shards)}
 
 
-def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int = BUCKET) -> Verdict:
+def check_unique_ids(store: Store, place: Place, shards: Sequence[Shard], bucket: int = BUCKET) -> Verdict:
     """Checks that no (source, id) pair occurs twice in the partition. The result is exact.
 
     Args:
@@ -82,15 +82,15 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         StoreError: the lake does not answer.
     """
     read = index_reader(store, place)
-    facts = compared_counts(shards)
-    highs = repeated_highs(read, shards, bucket)
+    facts = compared_counts_in_words(shards)
+    highs = repeated_upper_halves(read, shards, bucket)
     duplicate = first_duplicate(store, place, read, shards, highs) if len(highs) else None
     if duplicate is None:
         return Verdict("ids_unique", passed=True, description=f"{facts['rows']:,} ids, all different", metadata=facts)
     first, second = duplicate
     source, id_ = first.pair
     both = [shard for shard in shards if shard.name in {first.shard, second.shard}]
-    files = {shard.name: shard_file(store, place, shard).path for shard in both}
+    files = {shard.name: open_shard(store, place, shard).path for shard in both}
     facts |= {
         "duplicate ids": len(highs),
         "id": id_,
@@ -101,7 +101,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
         "second row": second.row,
     }
     rows = {shard.name: shard for shard in both}
-    first_raw, second_raw = (_raw_place(store, place, rows[each.shard], each.row) for each in duplicate)
+    first_raw, second_raw = (_raw_place_in_brackets(store, place, rows[each.shard], each.row) for each in duplicate)
     text = (
         f"{len(highs):,} ids occur twice; the first: {id_!r} (source {source!r}) in"
         f" {files[first.shard]} row {first.row}{first_raw} and in {files[second.shard]} row"
@@ -110,7 +110,7 @@ def ids_unique(store: Store, place: Place, shards: Sequence[Shard], bucket: int 
     return Verdict("ids_unique", passed=False, description=text, metadata=facts)
 
 
-def _raw_place(store: Store, place: Place, shard: Shard, row: int) -> str:
+def _raw_place_in_brackets(store: Store, place: Place, shard: Shard, row: int) -> str:
     """Where a row of documents stands in the raw data, in brackets; empty if the shard does not say it."""
     packed = IdIndex(store, place, shard).raw_spans() if place.kind is DOCUMENTS and not shard.at else b""
     if not packed:
@@ -123,14 +123,14 @@ def _raw_place(store: Store, place: Place, shard: Shard, row: int) -> str:
     return f" ({read}{f', {span.member}' if span.member else ''}, {unit} {span.start}-{span.end})"
 
 
-def aligned_with(asset: str) -> Check:
-    """The check that a partition has the rows of an asset's documents of the same snapshot: see row_alignment()."""
-    return lambda store, partition, shards: row_alignment(
+def alignment_check_with_asset(asset: str) -> Check:
+    """The check that a partition has the rows of an asset's documents of one snapshot: see check_row_alignment()."""
+    return lambda store, partition, shards: check_row_alignment(
         read_ledger(store, place(asset, partition.snapshot))[1], shards
     )
 
 
-def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
+def check_row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     """Checks that two tables have the same shard names, and each shard the same ids in the same order.
 
     Args:
@@ -142,7 +142,7 @@ def row_alignment(documents: Sequence[Shard], rows: Sequence[Shard]) -> Verdict:
     """
     of_documents = {shard.name: shard for shard in documents}
     of_rows = {shard.name: shard for shard in rows}
-    facts = compared_counts(rows)
+    facts = compared_counts_in_words(rows)
     wrong = [
         name
         for name in sorted(of_documents.keys() | of_rows.keys())
@@ -169,7 +169,7 @@ def _shard_in_words(shard: Shard | None) -> str:
     return f"{shard.rows} rows of ids {shard.ids[:8]}" if shard else "no such shard"
 
 
-def ids_stable(
+def check_stable_ids(
     store: Store, before: Place, shards_before: Sequence[Shard], after: Place, shards_after: Sequence[Shard]
 ) -> Verdict:
     """Checks that every id of a version is in the shard of the same name of the version before it.
@@ -183,7 +183,7 @@ def ids_stable(
     """
     old_shards = {shard.name: shard for shard in shards_before}
     read_before, read_after = index_reader(store, before), index_reader(store, after)
-    facts = compared_counts(shards_after)
+    facts = compared_counts_in_words(shards_after)
     unknown = [shard.name for shard in shards_after if shard.name not in old_shards]
     if unknown:
         text = (
@@ -215,15 +215,13 @@ def _unstable_shard_verdict(
         more |= {"first row": first.row, "source": first.pair[0], "id": first.pair[1]}
         named = f"row {first.row}, id {first.pair[1]!r} (source {first.pair[0]!r})"
     text = (
-        f"{shard_file(store, after, shard).path}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
+        f"{open_shard(store, after, shard).path}: {len(new)} ids are not in {before.shard(shard.name)}; the first:"
         f" {named}; a version may drop documents, but not add or move them"
     )
     return Verdict("ids_stable", passed=False, description=text, metadata={**facts, **more})
 
 
-def blocklist_respected(
-    store: Store, place: Place, shards: Sequence[Shard], blocklists: Sequence[Blocklist]
-) -> Verdict:
+def check_blocklist(store: Store, place: Place, shards: Sequence[Shard], blocklists: Sequence[Blocklist]) -> Verdict:
     """Checks that no (source, id) pair of a blocklist is in the partition.
 
     Returns:
@@ -234,7 +232,7 @@ def blocklist_respected(
         StoreError: the lake does not answer.
     """
     pairs = sorted({pair for blocklist in blocklists for pair in blocklist.reasons})
-    facts = compared_counts(shards) | {"blocked ids": len(pairs)}
+    facts = compared_counts_in_words(shards) | {"blocked ids": len(pairs)}
     blocked, read = sorted_pair_hashes(pairs), index_reader(store, place)
     for shard, hashes in load_indexes(read, shards if pairs else ()):
         hits = possibly_known_hashes(blocked, hashes)

@@ -16,9 +16,9 @@ import msgspec
 from gristmill.errors import AtWork, Conflict, GristmillError, StoreError, Superseded, shorten
 from gristmill.lake.address import Place
 from gristmill.lake.address import place as place_of
-from gristmill.lake.asset_kinds import made_from, names_in_asset_address
+from gristmill.lake.asset_kinds import kinds_made_from, names_in_asset_address
 from gristmill.lake.ledger.files import as_json
-from gristmill.lake.ledger.walk import folders_like
+from gristmill.lake.ledger.walk import folders_matching_pattern
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.process import Process, this_process
@@ -95,14 +95,14 @@ def write_claim(
             check_claim(store, each, token)
 
     if by is None or not by.asks:
-        take_claim(
+        take_over_claim(
             store, place.claim_path, as_json(Claim(token=token, within=by.process if by else None)), what, still=still
         )
         return
     process = by.process
     claim = Claim(**msgspec.structs.asdict(process), token=token)
     if by.takes_over:
-        take_claim(store, place.claim_path, as_json(claim), what, unseen=True, still=still)
+        take_over_claim(store, place.claim_path, as_json(claim), what, unseen=True, still=still)
         return
     stored = store.read_tagged(place.claim_path)
     _leave_to_holder(what, stored, process)
@@ -115,7 +115,7 @@ def write_claim(
         raise
 
 
-def take_claim(
+def take_over_claim(
     store: Store, path: str, data: bytes, what: str, *, unseen: bool = False, still: Callable[[], None] = lambda: None
 ) -> None:
     """Writes a claim over that of any run, but leaves the place to a `gc` that deletes there.
@@ -281,8 +281,8 @@ def _claims_downstream(store: Store, place: Place) -> Iterator[str]:
     names = {"snapshot": place.snapshot}
     if "source" in names_in_asset_address(place.asset):
         names["source"] = names_in_asset_address(place.asset)["source"]
-    for kind in made_from(place.kind):
-        for ledger in folders_like(store, kind.ledger, **names):
+    for kind in kinds_made_from(place.kind):
+        for ledger in folders_matching_pattern(store, kind.ledger, **names):
             yield f"{ledger.removesuffix('.json')}.receipts/.claim"
 
 

@@ -16,8 +16,8 @@ from gristmill.errors import Conflict, DataError, NotPublished, RecipeError, Sto
 from gristmill.execution.added_checks import AddedCheck
 from gristmill.execution.checks import Check, Verdict
 from gristmill.execution.claim import Claimant, check_claim, has_claim, others_at_work, write_claim
-from gristmill.execution.plan import PartitionState, Target, Want, plan_changes, read_state
-from gristmill.execution.runner import failure_of_error, raise_failures
+from gristmill.execution.plan import PartitionState, Target, Want, plan_partition_changes, read_partition_state
+from gristmill.execution.runner import failure_of_error, raise_grind_failures
 from gristmill.execution.work import Failed
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fence_writes
@@ -121,8 +121,8 @@ def claim_and_plan(
     claimed.append(place)
     with fence_writes(partial(check_claim, store, place, token)):
         write_root(store, place, target.root)
-    state = read_state(store, place)
-    keep, todo, gone = plan_changes(state, target, store, force=force)
+    state = read_partition_state(store, place)
+    keep, todo, gone = plan_partition_changes(state, target, store, force=force)
     _remove_stale_receipts(store, place, token, todo)
     partition = PartitionPlan(
         place=place,
@@ -171,7 +171,7 @@ class Claimed(NamedTuple):
     refused: list[Failed]
 
 
-def claim_each(
+def claim_each_partition(
     store: Store, targets: Sequence[Target], token: str, places: list[Place], *, force: bool, by: Claimant | None
 ) -> Claimed:
     """Claims and plans the partitions of a step, as claim_and_plan(). One that is refused does not stop the others.
@@ -194,7 +194,7 @@ def claim_each(
         except (RecipeError, DataError) as error:
             claimed.refused.append(failure_of_error(error, "", asset))
     if not claimed.partitions:
-        raise_failures(claimed.refused, 1)
+        raise_grind_failures(claimed.refused, 1)
     return claimed
 
 
@@ -239,7 +239,7 @@ def assemble_partition(
     receipts = _sorted_receipts(store, partition, made or {})
     shards = [receipt.row for receipt in receipts]
     if partition.unsure:
-        _check_same_rows(place, read_state(store, place).table, shards)
+        _check_same_rows(place, read_partition_state(store, place).table, shards)
     note = RunNote(
         about={**about, **({"package": place.kind.package} if place.kind.package else {})},
         stamps={path: stamp for receipt in receipts for path, stamp in receipt.stamps.items()},
@@ -318,14 +318,14 @@ def publish_partition(store: Store, partition: PartitionPlan, assembled: Assembl
         Conflict: another run published first. Nothing that its ledger names was changed.
     """
     place = partition.place
-    _refuse_failed(place, assembled.verdicts)
+    _raise_failed_checks(place, assembled.verdicts)
     head, old = as_json(assembled.ledger), store.read_tagged(place.ledger)
     with fence_writes(partial(check_claim, store, place, partition.token)):
         if old is None or old[0] != head or partition.todo or partition.table_etag is None:
             store.put_if(place.run, as_json(assembled.note), partition.note_etag)
             store.put_if(place.table, gzip_bytes(assembled.lines), partition.table_etag)
             store.put_if(place.ledger, head, partition.head_etag)
-        elif not _same_note(read_run_note(store, place), assembled.note):  # else a copy would be hashed at every run
+        elif not _is_same_note(read_run_note(store, place), assembled.note):  # else a copy would be hashed at every run
             store.put_if(place.run, as_json(assembled.note), partition.note_etag)
     if assembled.strays and not others_at_work(store, place, partition.token):  # else the next publish, or gc, does it
         check_claim(store, place, partition.token)  # a newer run may make them again
@@ -336,13 +336,13 @@ def publish_partition(store: Store, partition: PartitionPlan, assembled: Assembl
     return assembled.ledger
 
 
-def _refuse_failed(place: Place, verdicts: Sequence[Verdict]) -> None:
+def _raise_failed_checks(place: Place, verdicts: Sequence[Verdict]) -> None:
     if failed := [verdict for verdict in verdicts if verdict.blocks and not verdict.passed]:
         told = "; ".join(f"{verdict.name}: {verdict.description}" for verdict in failed)
         raise NotPublished(f"{place.asset}: not published: {told}", (verdict.name for verdict in failed))
 
 
-def _same_note(old: RunNote, new: RunNote) -> bool:
+def _is_same_note(old: RunNote, new: RunNote) -> bool:
     same = all(getattr(old, field) == getattr(new, field) for field in ("stamps", "raw", "codes", "checked", "checks"))
     return same and set(new.left) <= set(old.left)
 

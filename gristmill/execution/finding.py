@@ -76,7 +76,7 @@ def unreadable_finding(path: str, error: DataError, mend: str = "") -> Finding:
     return Finding(path, None, str(error).removeprefix(f"{path}: "), mend)
 
 
-def foreign_names(store: Store, place: Place) -> Iterator[Finding]:
+def foreign_name_findings(store: Store, place: Place) -> Iterator[Finding]:
     """Findings on names in the note of a partition's last run that are not of its own objects."""
     for path in read_run_note(store, place).left:
         if not is_in_partition_folders(place, path):

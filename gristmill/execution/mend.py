@@ -45,7 +45,7 @@ def how_to_replace(store: Store, path: str) -> str:
     return f"remove {path}, then {again}" if again.startswith("run `") else again
 
 
-def with_mend(store: Store, finding: Finding) -> Finding:
+def add_mend_to_finding(store: Store, finding: Finding) -> Finding:
     """A finding that says what a person can do: what it says already, or what mends such an object in general."""
     if finding.mend:
         return finding
@@ -68,7 +68,7 @@ def asks_to_make(finding: Finding) -> bool:
     return _MAKE in finding.mend
 
 
-def with_arguments(finding: Finding, given: Sequence[str]) -> Finding:
+def repeat_arguments_in_mend(finding: Finding, given: Sequence[str]) -> Finding:
     """A finding whose mend repeats arguments that a person typed: `make` needs the same shelves and connection.
 
     Args:

@@ -58,7 +58,7 @@ class PartOutput(ShardOutput):
         self.uploads.abort()
 
 
-def other_objects(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Finding]:
+def part_object_findings(record: StoredPart, sizes: Mapping[str, int]) -> Iterator[Finding]:
     """Findings on objects of a part that are missing or have another size.
 
     Args:

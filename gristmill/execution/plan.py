@@ -120,7 +120,7 @@ class PartitionState(msgspec.Struct, frozen=True):
         return Receipt(receipt.row, stamps, raw, receipt.code)
 
 
-def read_state(store: Store, place: Place) -> PartitionState:
+def read_partition_state(store: Store, place: Place) -> PartitionState:
     """Reads the ledger, note and receipts of a partition, and lists its objects.
 
     If a run was killed between table and head, the head does not name the table. The table is used if the note names
@@ -174,7 +174,7 @@ def _rows_of_table(data: bytes, place: Place, digests: set[str]) -> tuple[str, l
         return "", []
 
 
-def plan_changes(
+def plan_partition_changes(
     state: PartitionState, target: Target, store: Store, *, force: bool = False
 ) -> tuple[list[Receipt], list[Want], tuple[str, ...]]:
     """Compares the recorded state with the target.

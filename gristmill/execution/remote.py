@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gristmill.errors import RecipeError
-from gristmill.execution.runner import grind_one, open_grinder
+from gristmill.execution.runner import grind_one_item, open_grinder
 from gristmill.execution.work import Done, Grinder, Item, Job, Outcome
 from gristmill.installation import MAKERS, installed_version
 from gristmill.lake.ledger.lake_id import read_lake_id
@@ -74,7 +74,7 @@ def grind_bytes(job: bytes, items: bytes) -> bytes:
     work = msgspec.json.decode(items, type=list[Item])
     with _workplace.lock:
         grind = _workplace.grinder(job)
-        return msgspec.json.encode([grind_one(grind, item) for item in work])
+        return msgspec.json.encode([grind_one_item(grind, item) for item in work])
 
 
 def answers_of(answer: bytes) -> list[Done]:

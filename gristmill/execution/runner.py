@@ -72,7 +72,7 @@ class LazyGrinder:
         return self._grind(item)
 
 
-def grind_one(grind: Grinder, item: Item) -> Done:
+def grind_one_item(grind: Grinder, item: Item) -> Done:
     """Grinds one item. An exception is not raised: it becomes part of the result, under the item's name.
 
     Returns:
@@ -124,7 +124,7 @@ class Inline:
     def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
         grind = LazyGrinder(job)
         for item in items:
-            yield grind_one(grind, item)
+            yield grind_one_item(grind, item)
 
     def close(self) -> None:
         """Does nothing: this engine holds no processes or connections."""
@@ -207,7 +207,7 @@ _EVERY = 2.0
 """Seconds between two lines of progress, at least."""
 
 
-def grind_all(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> GrindResult:
+def grind_all_items(engine: Engine, job: Job, items: Sequence[Item], say: Say) -> GrindResult:
     """Grinds all items, the heaviest first, and reports progress about every two seconds.
 
     Failures are collected, not raised: the other shards are still ground, and their receipts stay. They are not if
@@ -303,7 +303,7 @@ def _count_result(tally: GrindResult, result: Done) -> None:
     add_counts(tally.found, result.outcome.found)
 
 
-def raise_failures(failed: Sequence[Failed], of: int) -> None:
+def raise_grind_failures(failed: Sequence[Failed], of: int) -> None:
     """Raises the failures of a grind as one error. Without failures it does nothing.
 
     The kinds are ranked: an error that a retry cannot solve wins over one that it may solve.
@@ -334,7 +334,7 @@ def raise_failures(failed: Sequence[Failed], of: int) -> None:
     raise _ERRORS[ranked[0].error](counted + text)
 
 
-def lost_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:
+def lost_shard_failures(store: Store, place: Place, token: str, failed: Iterable[Failed]) -> list[Failed]:
     """The failures of shards; those of the store are Superseded if another run has taken the partition over.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.lake.ledger.code import Code, Codes
-from gristmill.lake.ledger.files import compose_ledger, written_apart
+from gristmill.lake.ledger.files import compose_ledger, distinguish_changed_fields
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.ledger.receipts import Receipt
 
@@ -12,7 +12,9 @@ _NAMED = 3
 """Number of shards that a reason names; the others are counted."""
 
 
-def why_stale(state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]) -> tuple[str, ...]:
+def stale_reasons(
+    state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]
+) -> tuple[str, ...]:
     """The reasons why the partition is out of date; empty if it is up to date.
 
     Args:
@@ -31,8 +33,8 @@ def _stale_reasons(
     state: PartitionState, target: Target, keep: Sequence[Receipt], todo: Sequence[Want]
 ) -> Iterator[str]:
     if state.head is not None and state.head.recipe.digest != target.recipe.digest:
-        yield f"the recipe changed: {', '.join(written_apart(state.head.recipe, target.recipe))}"
-    yield from _other_code(target.code, state.codes)
+        yield f"the recipe changed: {', '.join(distinguish_changed_fields(state.head.recipe, target.recipe))}"
+    yield from _changed_code_reason(target.code, state.codes)
     if state.root is not None and state.root != target.root and target.root is not None:
         yield f"its files were adopted at {state.root.url}, and are at {target.root.url} now"
     if not target.is_checked(state):
@@ -53,7 +55,7 @@ def _stale_reasons(
         )
 
 
-def _other_code(code: Code, codes: Codes) -> Iterator[str]:
+def _changed_code_reason(code: Code, codes: Codes) -> Iterator[str]:
     for changed, recorded in code.changed_codes(codes):
         if changed.has_other_options(recorded):
             yield f"the options of {changed.reader}(...) in {changed.module} changed since"

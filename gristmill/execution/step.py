@@ -14,12 +14,18 @@ import msgspec
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.checks import Check
 from gristmill.execution.claim import Claimant, claim_token, raise_error_or_superseded, superseded_error
-from gristmill.execution.commit import Assembled, PartitionPlan, assemble_partition, claim_each, publish_partition
+from gristmill.execution.commit import (
+    Assembled,
+    PartitionPlan,
+    assemble_partition,
+    claim_each_partition,
+    publish_partition,
+)
 from gristmill.execution.in_flight import items_to_grind
 from gristmill.execution.plan import PartitionState, Target, Want
-from gristmill.execution.runner import GrindResult, grind_all, lost_failures, raise_failures
+from gristmill.execution.runner import GrindResult, grind_all_items, lost_shard_failures, raise_grind_failures
 from gristmill.execution.work import Engine, Failed, Item, Job, Say
-from gristmill.installation import code_version, made_with
+from gristmill.installation import code_version, maker_versions
 from gristmill.lake.address import Place, place_of_ledger
 from gristmill.lake.ledger.files import as_json, unpack_rows
 from gristmill.lake.ledger.model import Ledger
@@ -121,7 +127,7 @@ class StoredPlan(msgspec.Struct, frozen=True):
         """The partition of one asset. Raises why it was refused, if it was."""
         refused = [failure for failure in self.refused if failure.asset == asset]
         if refused:
-            raise_failures(refused, 1)
+            raise_grind_failures(refused, 1)
         return next(partition for partition in self.partitions if partition.place.asset == asset)
 
 
@@ -152,7 +158,9 @@ def plan(step: Step, lake: Lake, token: str, *, force: bool = False, by: Claiman
     store, claimed = lake.store(), list[Place]()
     try:
         step_plan = step.plan(store)
-        partitions, todo, states, refused = claim_each(store, step_plan.targets, token, claimed, force=force, by=by)
+        partitions, todo, states, refused = claim_each_partition(
+            store, step_plan.targets, token, claimed, force=force, by=by
+        )
         spec = msgspec.Raw(msgspec.json.encode(step_plan.spec(token)))
         items = step_plan.items(todo, states) if any(todo.values()) else []
         job = Job(stage=step.stage, lake=lake, shelves=step.shelves, spec=spec)
@@ -238,7 +246,7 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         Superseded: a newer run has claimed a partition.
     """
     if not planned.items:
-        return grind_all(engine, planned.job, [], say)
+        return grind_all_items(engine, planned.job, [], say)
     store = planned.job.lake.store()
     places = [partition.place for partition in planned.partitions]
     try:
@@ -246,9 +254,9 @@ def grind(planned: StoredPlan, engine: Engine, say: Say) -> GrindResult:
         lines = unpack_rows(b"".join(unpack_pieces([store.read(path)], path)))
         items = [msgspec.json.decode(line, type=Item) for line in lines]
         items = items_to_grind(store, places, planned.partitions[0].token, items)
-        tally = grind_all(engine, planned.job, items, say)
+        tally = grind_all_items(engine, planned.job, items, say)
         for partition in planned.partitions if tally.failed else ():
-            tally.failed = lost_failures(store, partition.place, partition.token, tally.failed)
+            tally.failed = lost_shard_failures(store, partition.place, partition.token, tally.failed)
         lost = any(failure.error == "Superseded" for failure in tally.failed)
         for partition in planned.partitions:
             asset = partition.place.asset
@@ -289,13 +297,13 @@ def assemble_one(
         GristmillError: a shard could not be ground; the class is that of the failure.
     """
     store, partition = planned.job.lake.store(), planned.partition(asset)
-    about = {"commit": code_version(), "packages": made_with(), **about}
+    about = {"commit": code_version(), "packages": maker_versions(), **about}
     made: dict[str, Receipt] = {}
     try:
         if partition.todo:
             failed = store.read_tagged(_run_file_path(partition, "failed.json"))
             if failed:
-                raise_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
+                raise_grind_failures(msgspec.json.decode(failed[0], type=list[Failed]), partition.todo)
             path = _run_file_path(partition, "ground.gz")
             stored = store.read_tagged(path)
             for line in unpack_rows(b"".join(unpack_pieces([stored[0]], path))) if stored else ():
@@ -350,7 +358,7 @@ def make(
     """
     planned = plan(step, lake, token, force=force, by=by)
     tally = grind(planned, engine, say)
-    raise_failures([*planned.refused, *tally.failed], planned.items)
+    raise_grind_failures([*planned.refused, *tally.failed], planned.items)
     return {
         asset: publish_one(planned, asset, assemble_one(step, planned, asset, {}))
         for asset in (partition.place.asset for partition in planned.partitions)

@@ -9,10 +9,10 @@ from gristmill.execution.plan import (
     Want,
     check_not_refused,
     is_finished,
-    plan_changes,
-    read_state,
+    plan_partition_changes,
+    read_partition_state,
 )
-from gristmill.execution.staleness import why_stale
+from gristmill.execution.staleness import stale_reasons
 from gristmill.execution.step import Step
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.beside import check_beside
@@ -63,10 +63,10 @@ def survey_step(step: Step, store: Store) -> list[Survey]:
     """
     surveys: list[Survey] = []
     for target in step.plan(store).targets:
-        state = read_state(store, target.place)
+        state = read_partition_state(store, target.place)
         if state.head is None:
             check_beside(store, target.place, target.recipe, target.upstream, target.code)
-        keep, todo, gone = plan_changes(state, target, store)
+        keep, todo, gone = plan_partition_changes(state, target, store)
         again = [want for want in todo if _may_be_same(want, state, target)]
         finished = is_finished(state, target, keep, todo)
         left = finished and state.beside and has_leftovers(store, target.place)
@@ -79,7 +79,7 @@ def survey_step(step: Step, store: Store) -> list[Survey]:
                 missing=tuple(want.name for want in todo if want not in again),
                 again=tuple(want.name for want in again),
                 gone=gone,
-                why=(_LEFT,) if left else () if finished else why_stale(state, target, keep, todo),
+                why=(_LEFT,) if left else () if finished else stale_reasons(state, target, keep, todo),
                 torn=_torn_ledger_message(state, target.place, store),
                 noted=not finished and is_finished(state, msgspec.structs.replace(target, code=Code()), keep, todo),
             )

@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 import msgspec
 
-from gristmill.execution.runner import LazyGrinder, grind_one
+from gristmill.execution.runner import LazyGrinder, grind_one_item
 from gristmill.execution.work import Grinder, Item, Job
-from gristmill.interrupts import obey_parent
+from gristmill.interrupts import ignore_interrupt_in_child
 from gristmill.threads import start_thread
 
 HEADER = 8
@@ -61,7 +61,7 @@ def _pass_messages(stream: BinaryIO, inbox: Inbox, busy: threading.Event) -> Non
 
 def main() -> None:
     """Answers messages until the input ends."""
-    obey_parent()
+    ignore_interrupt_in_child()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: Inbox = queue.SimpleQueue()
@@ -73,7 +73,7 @@ def main() -> None:
             grind = LazyGrinder(msgspec.json.decode(message[len(JOB) :], type=Job))
         elif grind is not None:
             item = msgspec.json.decode(message, type=Item)
-            answer = msgspec.json.encode(grind_one(grind, item))
+            answer = msgspec.json.encode(grind_one_item(grind, item))
             busy.clear()
             try:
                 send_message(out, answer)

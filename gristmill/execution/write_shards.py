@@ -103,7 +103,7 @@ def write_shards(store: Store, outputs: Sequence[ShardOutput], write: Callable[[
     return tuple(ground)
 
 
-def keep_shard(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
+def renew_kept_receipt(store: Store, place: Place, token: str, receipt: Receipt) -> Ground:
     """Leaves a new receipt for a shard that is kept unchanged.
 
     Returns:

@@ -63,7 +63,7 @@ class _UsualDumper(yaml.SafeDumper):  # type: ignore[misc]
         return True
 
 
-def _usual_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == _TEXT
     return dumper.represent_scalar(_TEXT, text, style='"' if plain and _is_number(text) else None)
 
@@ -77,7 +77,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-_UsualDumper.add_representer(str, _usual_text)
+_UsualDumper.add_representer(str, _represent_text)
 
 
 def usual_yaml_bytes(value: dict[str, Any]) -> bytes:

@@ -261,7 +261,7 @@ def ledgers_folder(address: str) -> str:
     return kind.ledger_folder_pattern.format(**names) if kind else ""
 
 
-def made_from(kind: AssetKind) -> tuple[AssetKind, ...]:
+def kinds_made_from(kind: AssetKind) -> tuple[AssetKind, ...]:
     """The partitioned kinds that may be made from a kind: those below the same first folder, and all behind them."""
     first = KINDS.index(_BY_TOP[kind.top_folder][0])
     return tuple(each for each in KINDS[first:] if each.is_partitioned)

@@ -137,28 +137,28 @@ def sorted_pair_hashes(pairs: Sequence[Pair]) -> NDArray[np.uint64]:
     return load_hashes(b"".join(xxhash.xxh3_128_digest(canonical_bytes(p)) for p in pairs), ordered=False)
 
 
-def _as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
+def _hashes_as_keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
     """One comparable key of 16 bytes for each hash: big-endian bytes compare like their numbers."""
     return np.ascontiguousarray(hashes.astype(">u8")).view("V16").ravel()
 
 
-def missing_from(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def hashes_missing_from(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that are not among others.
 
     Args:
         hashes: shape (n, 2).
         known: the others, shape (m, 2).
     """
-    here = np.isin(_as_keys(hashes), _as_keys(known))
+    here = np.isin(_hashes_as_keys(hashes), _hashes_as_keys(known))
     return hashes[~here]
 
 
-def shared_by(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def hashes_shared_by(hashes: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The hashes that are also among others.
 
     Args:
         hashes: hashes of shape (m, 2).
         others: shape (m, 2).
     """
-    here = np.isin(_as_keys(hashes), _as_keys(others))
+    here = np.isin(_hashes_as_keys(hashes), _hashes_as_keys(others))
     return hashes[here]

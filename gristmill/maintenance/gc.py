@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from gristmill.errors import DataError, StoreError
 from gristmill.execution.claim import is_claimed_by_run, others_at_work
-from gristmill.execution.finding import Finding, foreign_names
+from gristmill.execution.finding import Finding, foreign_name_findings
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, part_at, place_of_ledger
 from gristmill.lake.asset_kind import pattern_as_regex
@@ -30,7 +30,7 @@ from gristmill.lake.store.protocol import Entry, Store, UnfinishedUpload
 from gristmill.maintenance.folder_objects import FolderObjects
 from gristmill.maintenance.gc_hold import held_by_gc, let_go_of_left
 from gristmill.releases.pins import entries_with_parts, named_by_indexes, pinned_by_releases
-from gristmill.scores.examples import holds_listed
+from gristmill.scores.examples import has_blocklisted_example
 from gristmill.stages.export.release import WRITING
 
 
@@ -45,7 +45,7 @@ class Unnamed(FolderObjects):
     place: Place
 
 
-def find_unnamed(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnamed]:
+def find_unnamed_parts(store: Store, say: Say, gone: Sequence[str] = ()) -> list[Unnamed]:
     """The parts that can be removed.
 
     A part is identified by the name of its folder, which has the digest of all its inputs. It is kept if a ledger, the
@@ -98,7 +98,7 @@ def _part_folders(store: Store, place: Place) -> frozenset[str]:
     return frozenset(folders)
 
 
-def remove_unnamed(store: Store, garbage: Unnamed) -> bool:
+def remove_unnamed_part(store: Store, garbage: Unnamed) -> bool:
     """Removes one part, unless a run has meanwhile started on its slice, or the ledger names the part now.
 
     Returns:
@@ -155,7 +155,7 @@ class StrayObjects:
         return sum(entry.size for entry in self.entries)
 
 
-def find_strays(store: Store, say: Say) -> list[StrayObjects]:
+def find_run_leftovers(store: Store, say: Say) -> list[StrayObjects]:
     """The leftovers that can be removed. Snapshots on which a run is working are skipped.
 
     Derived files that belong to no shard, and examples of documents that are taken down, are leftovers too.
@@ -198,12 +198,12 @@ def _unused_derived_files(store: Store, place: Place, blocked: set[Pair]) -> lis
     """Columns of shards that the ledger does not name, and examples of a document that a blocklist names."""
     named = {columns_path(place, row.name) for row in read_ledger(store, place)[1]}
     stale = [entry.path for entry in store.list(columns_folder(place)) if entry.path not in named]
-    return [*stale, *([examples_path(place)] if holds_listed(store, place, blocked) else [])]
+    return [*stale, *([examples_path(place)] if has_blocklisted_example(store, place, blocked) else [])]
 
 
-def find_foreign(store: Store) -> list[Finding]:
+def find_foreign_names(store: Store) -> list[Finding]:
     """The names in notes of runs that are not of the partition's own objects. Such objects are never removed."""
-    return [finding for place in _finished_partitions(store) for finding in foreign_names(store, place)]
+    return [finding for place in _finished_partitions(store) for finding in foreign_name_findings(store, place)]
 
 
 def _finished_partitions(store: Store) -> Iterator[Place]:
@@ -212,7 +212,7 @@ def _finished_partitions(store: Store) -> Iterator[Place]:
         yield from list_ledgers(store, top)
 
 
-def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
+def remove_run_leftovers(store: Store, leftovers: StrayObjects) -> bool:
     """Removes leftovers, unless a run has meanwhile started on the snapshot. What is no leftover any more is kept.
 
     Returns:
@@ -233,7 +233,7 @@ def remove_strays(store: Store, leftovers: StrayObjects) -> bool:
     return bool(held)
 
 
-def let_go(store: Store) -> None:
+def release_killed_claims(store: Store) -> None:
     """Removes the claims that a `gc` left behind when it was killed.
 
     Raises:
@@ -250,7 +250,7 @@ def let_go(store: Store) -> None:
         let_go_of_left(store, f"{index}/{WRITING}", index)
 
 
-def find_uploads(store: Store, before: float) -> list[UnfinishedUpload]:
+def find_old_uploads(store: Store, before: float) -> list[UnfinishedUpload]:
     """The multipart uploads that began long ago, and will never be finished: a killed writer cannot abort its own.
 
     Raw data are brought by others, so their uploads are left alone.

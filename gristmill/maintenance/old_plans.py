@@ -49,7 +49,7 @@ def find_old_plans(store: Store, say: Say) -> list[OldPlans]:
         StoreError: the lake does not answer.
     """
     found: list[OldPlans] = []
-    for path, entries in sorted(_by_ledger(store).items()):
+    for path, entries in sorted(_plan_objects_by_ledger(store).items()):
         try:
             ledger = read_index_ledger(store, path)
             kept = set() if ledger is None or _is_old(store, ledger) else {path, *ledger.files}
@@ -64,7 +64,7 @@ def find_old_plans(store: Store, say: Say) -> list[OldPlans]:
     return found
 
 
-def _by_ledger(store: Store) -> dict[str, list[Entry]]:
+def _plan_objects_by_ledger(store: Store) -> dict[str, list[Entry]]:
     """The objects of all packing plans, by the path of the ledger of their length."""
     found: dict[str, list[Entry]] = {}
     for folder in list_assets(store, PACKING):
@@ -86,7 +86,7 @@ def _is_current(store: Store, plan: PackingPlan) -> bool:
     return merged is not None and hashlib.sha256(merged[0]).hexdigest() == plan.ledger
 
 
-def remove_plans(store: Store, old: OldPlans) -> bool:
+def remove_old_plans(store: Store, old: OldPlans) -> bool:
     """Removes old plans of one length, unless a run has written its plans again meanwhile.
 
     Returns:

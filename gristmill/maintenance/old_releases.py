@@ -72,7 +72,7 @@ def _is_current(release: OldRelease, ledger: IndexLedger | None) -> bool:
     return ledger is None or any(path.startswith(release.folder) for path in ledger.files)
 
 
-def remove_release(store: Store, release: OldRelease) -> bool:
+def remove_old_release(store: Store, release: OldRelease) -> bool:
     """Removes one release, unless a run has meanwhile begun to write it, or something names it now.
 
     An index may name it, or a release of the lake that was written since; or its index is lost.

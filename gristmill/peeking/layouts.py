@@ -11,7 +11,7 @@ from gristmill.peeking.archives import CODE
 from gristmill.peeking.draft import Call, source_name_from_words
 from gristmill.peeking.head import read_head
 from gristmill.readers.hugging_face import data_files
-from gristmill.readers.mapping.front_matter import front_matter
+from gristmill.readers.mapping.front_matter import split_front_matter
 from gristmill.readers.oscar.lines import CHECKSUMS
 from gristmill.readers.text import Unfit
 
@@ -40,7 +40,7 @@ def dolma_datasets(root: Path, files: Iterable[Path]) -> dict[Path, tuple[str, .
     return {base: tuple(sorted(sets[base])) for base in sorted(documents) if base in sets}
 
 
-def code_tree(root: Path, files: Iterable[Path]) -> dict[str, Any] | None:
+def code_files_options(root: Path, files: Iterable[Path]) -> dict[str, Any] | None:
     """The options of CodeFiles for a folder of programs; None if most files are something else.
 
     If a file lies at the top, the folder is one repository. Else its folders are repositories, or those of owners.
@@ -75,7 +75,7 @@ def hub_options(root: Path, names: Iterable[str]) -> dict[str, Any]:
     if not card.is_file() or not any(re.search(data_files("train"), name) for name in names):
         return {}
     try:
-        matter, _ = front_matter(read_head(card).text)
+        matter, _ = split_front_matter(read_head(card).text)
     except Unfit:
         return {}
     licence = matter.get("license")
@@ -104,7 +104,7 @@ def look_like_snapshots(names: Iterable[str]) -> bool:
     return all(folders) and (len(set(folders)) > 1 or any(map(str.isdigit, "".join(folders))))
 
 
-def first_folders(names: Sequence[Path], reader: str) -> tuple[Mapping[str, Any], str]:
+def snapshot_folder_rule(names: Sequence[Path], reader: str) -> tuple[Mapping[str, Any], str]:
     """The rule for files whose first folders look like snapshots.
 
     They count as one snapshot if equal names in them would be equal ids.

@@ -18,12 +18,12 @@ from gristmill.peeking.draft import ADOPTED, SOURCE, Call, source_name_from_word
 from gristmill.peeking.formats import FORMATS, Format, recognise_format
 from gristmill.peeking.head import Head, read_head
 from gristmill.peeking.layouts import (
-    code_tree,
+    code_files_options,
     dolma_datasets,
-    first_folders,
     hub_options,
     look_like_snapshots,
     oscar_options,
+    snapshot_folder_rule,
 )
 from gristmill.peeking.selection import name_ending, name_pattern
 from gristmill.peeking.sniffers import Facts
@@ -164,7 +164,7 @@ def draft_sources(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = 
         files: all files of the folder, also those that were not opened. Their number and size choose the shards.
     """
     found = list(guesses)
-    options = code_tree(root, [each.head.path for each in found]) if root.is_dir() else None
+    options = code_files_options(root, [each.head.path for each in found]) if root.is_dir() else None
     if options is not None:
         return [_draft_with_shards(_draft_for_programs(root, found, options), files)]
     made = _drafts_for_dolma_datasets(root, found) if root.is_dir() else []
@@ -182,7 +182,7 @@ def draft_sources(root: Path, guesses: Iterable[Guess], files: Sequence[Path] = 
     for group in data or ([] if made else known):
         taken = {str(draft.options["name"]) for draft in made}
         draft = _draft_for_files(root, group, [each for each in left if each not in group], shared, taken)
-        made.append(_draft_with_shards(_in_snapshots(draft, files), files))
+        made.append(_draft_with_shards(_draft_with_snapshots(draft, files), files))
     return made
 
 
@@ -194,12 +194,14 @@ def files_of_draft(draft: Draft, files: Iterable[Path]) -> list[Path]:
     return [each for each in below if pattern.search(each.relative_to(draft.top).as_posix())]
 
 
-def _in_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
+def _draft_with_snapshots(draft: Draft, files: Sequence[Path]) -> Draft:
     """The draft with a note on its snapshots, and with a rule for them if names decide so."""
     if draft.kind != SOURCE or "partition" in draft.options:
         return draft
     paths = files_of_draft(draft, files) or [each.head.path for each in draft.guesses]
-    options, note = first_folders([each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader)
+    options, note = snapshot_folder_rule(
+        [each.relative_to(draft.top) for each in paths], draft.guesses[0].format.reader
+    )
     return replace(draft, options={**draft.options, **options}, notes=(*draft.notes, note))
 
 
@@ -244,9 +246,9 @@ def _draft_for_files(root: Path, group: list[Guess], others: list[Guess], shared
         name = source_name_from_words(first.head.path.name)
     name = next(each for each in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if each not in taken)
     reader = first.format.reader_call(name, first.facts)
-    bad = _few_unread(group, others)
+    bad = _unread_with_same_ending(group, others)
     select = name_pattern([each.head.name for each in group], shared if top == root else None, bad)
-    folder = _own_folder(top, group, others) if top == root else ""
+    folder = _own_folder_pattern(top, group, others) if top == root else ""
     options: dict[str, Any] = {"name": name, "select": folder or select}
     names = [each.head.path.relative_to(top).as_posix() for each in group]
     if not look_like_snapshots(names):
@@ -265,7 +267,7 @@ def _draft_for_files(root: Path, group: list[Guess], others: list[Guess], shared
     return Draft(tuple(group), reader or Call("", ""), {**options, **first.facts.more}, top, notes=notes)
 
 
-def _few_unread(group: list[Guess], others: list[Guess]) -> set[str]:
+def _unread_with_same_ending(group: list[Guess], others: list[Guess]) -> set[str]:
     """The names of the other files with a group's endings, if they are few and no reader knows them; else none."""
     names = {each.head.name for each in group}
     like = [each for each in others if name_ending(each.head.name) in set(map(name_ending, names))]
@@ -274,7 +276,7 @@ def _few_unread(group: list[Guess], others: list[Guess]) -> set[str]:
     return set() if alike or len(like) > len(group) * _FEW else bad
 
 
-def _own_folder(top: Path, group: list[Guess], others: list[Guess]) -> str:
+def _own_folder_pattern(top: Path, group: list[Guess], others: list[Guess]) -> str:
     """A pattern for the first folder of a group's files, if others have their endings only elsewhere."""
     ends = {name_ending(each.head.name) for each in group}
     like = [each for each in others if name_ending(each.head.name) in ends]

@@ -34,13 +34,13 @@ def sniff_webdataset(head: Head) -> Facts | None:
     fits = len(usual) > 1 and texts and len(set(usual)) == len(usual) and number + 1 >= _ALIKE * len(parts)
     if head.archive != ".tar" or not fits or sum(map(len, parts.values())) < _ALIKE * len(pairs):
         return None
-    place, notes = _text_place(head, texts)
+    place, notes = _sample_text_place(head, texts)
     rest = [part for part in usual if part not in {texts[0], "json"}]
     told = (f"samples of the parts {', '.join(usual)}", *([f"media by name: {', '.join(rest)}"] if rest else []))
     return Facts({} if place in {"txt", "json[text]"} else {"text": place}, (*told, *describe_members(head)), notes)
 
 
-def _text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
+def _sample_text_place(head: Head, texts: list[str]) -> tuple[str, tuple[str, ...]]:
     """Where the text of a sample is, as a field map has it, and what is uncertain."""
     if texts[0] != "json":
         return texts[0], ()
@@ -58,7 +58,7 @@ def sniff_media_lines(head: Head) -> Facts | None:
     """
     rows, wrong = json_rows(head) if not head.archive else ([], 0)
     names = {name for row in rows for name in row}
-    media = sorted(name for name in names if rows and _names_media([row[name] for row in rows if row.get(name)]))
+    media = sorted(name for name in names if rows and _are_media_names([row[name] for row in rows if row.get(name)]))
     if not media:
         return None
     options, notes = guess_row_mapping([{name: row[name] for name in row if name not in media} for row in rows])
@@ -72,7 +72,7 @@ def sniff_media_lines(head: Head) -> Facts | None:
     return Facts({**text, **ids, "media": tuple(media)}, fields_with_kinds(rows), notes)
 
 
-def _names_media(values: list[Any]) -> bool:
+def _are_media_names(values: list[Any]) -> bool:
     """Whether all values of a field are relative names of media files, or lists of such."""
     names = [name for value in values for name in (value if isinstance(value, list) else [value])]
     return bool(names) and all(isinstance(name, str) and _MEDIA.fullmatch(name) for name in names)

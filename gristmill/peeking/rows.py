@@ -182,7 +182,7 @@ def guess_row_mapping(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, .
     full = {name: values for name, values in columns.items() if len(values) >= least}
     options: dict[str, Any] = {}
     notes: list[str] = []
-    options["id_key"] = _id_field(full)
+    options["id_key"] = _guess_id_field(full)
     if options["id_key"] is None:
         notes.append("no field has an id for each row: ids are made of file and row number")
     elif options["id_key"].rpartition(".")[2].lower() not in _IDS:
@@ -192,12 +192,12 @@ def guess_row_mapping(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, .
     if turns:
         options |= turns
     else:
-        text = _text_field({name: values for name, values in full.items() if name != options["id_key"]})
+        text = _guess_text_field({name: values for name, values in full.items() if name != options["id_key"]})
         if text is None:
             notes.append("no field has a text in each row")
         elif text != "text":
             options["format"] = Call("gristmill.recipes.row_format", "Text", {"text_key": text})
-            notes += _text_notes(text)
+            notes += _text_field_notes(text)
     taken = filter(None, (options["id_key"], text, _turns_column(turns)))
     notes += [
         f"{name} is null, empty or missing in {missing} of the first {len(rows)} rows: they will be refused"
@@ -209,14 +209,14 @@ def guess_row_mapping(rows: Sequence[Row]) -> tuple[dict[str, Any], tuple[str, .
     return options, tuple(notes)
 
 
-def _text_notes(text: str) -> list[str]:
+def _text_field_notes(text: str) -> list[str]:
     if text.lower() in _PERHAPS:
         return [f"the text is a guess, by its name: {text}; another field may belong to it"]
     known = text.rpartition(".")[2].lower() in _TEXTS
     return [] if known else [f"the text is a guess: {text} has the longest strings"]
 
 
-def _id_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
+def _guess_id_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
     for wanted in _IDS:
         for name, values in columns.items():
             likely = name.rpartition(".")[2].lower() == wanted
@@ -239,7 +239,7 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _text_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
+def _guess_text_field(columns: Mapping[str, Sequence[Any]]) -> str | None:
     texts = {name: values for name, values in columns.items() if all(isinstance(value, str) for value in values)}
     for wanted in (*_TEXTS, *_PERHAPS):
         for name in texts:

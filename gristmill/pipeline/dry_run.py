@@ -14,14 +14,14 @@ from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_in_a
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import folder_state, inputs_of_folder
+from gristmill.pipeline.models import inputs_of_folder, model_state
 from gristmill.pipeline.tokenizers import TokenizerState, tokenizer_state
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.dedupe.resolution import fingerprinted_snapshots, read_order, why_unresolved
+from gristmill.stages.dedupe.resolution import fingerprinted_snapshots, read_dedupe_order, unresolved_reasons
 from gristmill.stages.fingerprints.order import check_order
 from gristmill.stages.models.ledger import model_address
 from gristmill.stages.tagging.step import TaggingStep
@@ -124,7 +124,7 @@ class Prospects:
             needed: whether a tagger needs it. One that is not needed waits for a person.
             named: whether a person asked for it by name, as for tokenizer().
         """
-        found = folder_state(self._store, recipe)
+        found = model_state(self._store, recipe)
         asset = model_address(recipe)
         unused = "" if needed or named else f"no tagger uses it; `gristmill make LAKE {asset}` makes it"
         return self._by_hand(asset, found, list(inputs_of_folder(recipe)), unused, named=named)
@@ -186,13 +186,15 @@ class Prospects:
         address = dedupe.asset
         due = list(dict.fromkeys(asset for asset, key in (*prints, *scores) if self._state(asset, key) in _DUE))
         try:
-            check_order(read_order(self._store, dedupe.name)[0], dedupe, editions)  # told before anything is made
+            check_order(
+                read_dedupe_order(self._store, dedupe.name)[0], dedupe, editions
+            )  # told before anything is made
             if due:
                 return self._noted(Prospect(address, "", "follow", why=tuple(f"after {asset}" for asset in due)))
             if not fingerprinted_snapshots(self._store, dedupe):
                 why = tuple(f"for {asset} ({key})" for asset, key in prints) or ("for documents of its sources",)
                 return self._noted(Prospect(address, "", "wait", why=why))
-            why = why_unresolved(self._store, dedupe, editions)
+            why = unresolved_reasons(self._store, dedupe, editions)
         except (DataError, RecipeError) as error:
             state: State = "refused" if isinstance(error, RecipeError) else "wrong"
             return self._noted(Prospect(address, "", state, why=(str(error),)))

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 
-from gristmill.execution.plan import plan_changes, read_state
+from gristmill.execution.plan import plan_partition_changes, read_partition_state
 from gristmill.execution.step import Step
 from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import kind_of, ledgers_folder, names_in_asset_address
@@ -150,8 +150,8 @@ class Estimator:
             return self._bytes_after_inputs(step), head.totals.get("bytes", 0) if head else 0
         plan = step.plan(self._store)
         target = next(target for target in plan.targets if target.place == where)
-        state = read_state(self._store, where)
-        _, todo, gone = plan_changes(state, target, self._store)
+        state = read_partition_state(self._store, where)
+        _, todo, gone = plan_partition_changes(state, target, self._store)
         items = plan.items({prospect.asset: todo}, {prospect.asset: state}) if todo else []
         names = {*gone, *(want.name for want in todo)}
         replaced = sum(receipt.row.bytes for name, receipt in state.receipts.items() if name in names)

@@ -15,7 +15,7 @@ from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
-from gristmill.stages.mixing.index import Closed, Index, closed_slices, closed_stream, finished_slice_heads
+from gristmill.stages.mixing.index import Closed, Index, compose_slice_index, finished_slice_heads, stream_of_index
 
 BYTES_OF_A_TOKEN = 4
 """Bytes of a row of documents that count as a token, where no token cache has counted."""
@@ -73,13 +73,13 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         names = [tokenizer]
     found = False
     for name in names:
-        index, held = index_now(store, catalogue.sources, mix, cache_index(mix.name, name))
+        index, held = index_over_finished_slices(store, catalogue.sources, mix, cache_index(mix.name, name))
         if index.slices:
             found = True
             yield Expected(f"tokenizer {name}", index, held, tokens_by_stream(index), cache_reading(store, mix, index))
     if found:
         return
-    index, held = index_now(store, catalogue.sources, mix, mix_index(mix.name))
+    index, held = index_over_finished_slices(store, catalogue.sources, mix, mix_index(mix.name))
     if not index.slices:
         raise NoSlice(f"mix {mix.name!r}: no slice of it is finished; make one first: `gristmill make {mix.name}`")
     estimated: dict[str, int] = {}
@@ -90,7 +90,7 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
     yield Expected(title, index, held, estimated, mix.reading(estimated))
 
 
-def index_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str) -> Closed:
+def index_over_finished_slices(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str) -> Closed:
     """An index over the slices that are finished in the lake.
 
     Args:
@@ -102,11 +102,11 @@ def index_now(store: Store, sources: Mapping[str, Source], mix: Mix, asset: str)
     Raises:
         RecipeError: a stream names no source.
     """
-    streams = {stream.key: closed_stream(asset, stream.key) for stream in mix.streams}
+    streams = {stream.key: stream_of_index(asset, stream.key) for stream in mix.streams}
     there = {
         key: [each.snapshot for each in list_ledgers(store, ledger_folder(of)) if each.asset == of]
         for key, of in streams.items()
     }
     by_stream = {stream.key: known_recipe("source", sources, stream.source, mix.name) for stream in mix.streams}
     slices = finished_slice_heads(store, asset, mix, there)
-    return closed_slices(store, asset, slices, {key: [*heads] for key, heads in slices.items()}, by_stream)
+    return compose_slice_index(store, asset, slices, {key: [*heads] for key, heads in slices.items()}, by_stream)

@@ -21,7 +21,7 @@ from gristmill.recipes.row_format import Chat
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 from gristmill.stages.export.epoch import check_epoch
-from gristmill.stages.fingerprints.order import order_path
+from gristmill.stages.fingerprints.order import dedupe_order_path
 from gristmill.stages.mixing.blocklist_matches import named_lists
 from gristmill.stages.models.ledger import model_address
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -84,7 +84,7 @@ def suggested_first_rules(store: Store, catalogue: Catalogue) -> Iterator[str]:
         StoreError: the lake does not answer.
     """
     for name, dedupe in catalogue.dedupes.items():
-        if dedupe.unit.first_rules and store.head(order_path(name)) is None:
+        if dedupe.unit.first_rules and store.head(dedupe_order_path(name)) is None:
             unit, better = type(dedupe.unit).__name__, ", ".join(f"{each}=2" for each in dedupe.unit.first_rules)
             yield f"dedupe {name}: write {unit}({better}) before it is made; the first rule is kept for finished sets"
 
@@ -99,7 +99,7 @@ def _refused_lists(store: Store, catalogue: Catalogue) -> Iterator[Refused]:
 def _refused_sources(catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for source in catalogue.sources.values():
         for revision in source.revisions:
-            yield from _without_blocklist(documents_asset(source.name, revision.version), revision, lists)
+            yield from _refused_without_blocklist(documents_asset(source.name, revision.version), revision, lists)
         for version in source.versions:
             for name in (each.name for each in source.adopted_sets(version)):
                 yield from _refused_by_check(
@@ -117,7 +117,7 @@ def _check_adopted_root(source: Source, version: str, name: str) -> None:
 
 def _refused_mixes(store: Store, catalogue: Catalogue, lists: Mapping[str, str]) -> Iterator[Refused]:
     for mix, stream in catalogue.streams():
-        yield from _without_blocklist(mix_asset(mix.name, stream.key), stream, lists)
+        yield from _refused_without_blocklist(mix_asset(mix.name, stream.key), stream, lists)
         for tokenizer in catalogue.tokenizers_of_mix(mix):
             step = TokenCacheStep(mix, stream.key, tokenizer, "", ())
             own = tokenizer.training is not None and not tokenizer.chat_template
@@ -148,7 +148,7 @@ def _export_slice_addresses(mix: Mix, export: Export) -> list[str]:
     return [export_asset(mix.name, export.name, stream.key) for stream in mix.streams]
 
 
-def _without_blocklist(address: str, selection: Selection, lists: Mapping[str, str]) -> Iterator[Refused]:
+def _refused_without_blocklist(address: str, selection: Selection, lists: Mapping[str, str]) -> Iterator[Refused]:
     yield from ((address, lists[name]) for name in selection.blocklists if name in lists)
 
 

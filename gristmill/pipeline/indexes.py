@@ -13,7 +13,7 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
-from gristmill.stages.mixing.index import finished_slice_heads, index_mix, read_index, why_mix_open
+from gristmill.stages.mixing.index import finished_slice_heads, read_index, why_mix_open, write_mix_index
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class MixIndexes:
         if export is not None:
             index_export(store, self.mix, export, self.sources, self.known)
         elif tokenizer is None:
-            index_mix(store, self.mix, self.sources, self.known)
+            write_mix_index(store, self.mix, self.sources, self.known)
         else:
             index_cache(store, self.mix, tokenizer, self.sources, self.known)
 

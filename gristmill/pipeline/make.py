@@ -15,7 +15,7 @@ from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.lake_id import LAKE_FILE, make_lake_id
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.ledger.receipts import read_receipts
-from gristmill.lake.rows.blocklists.blocklist_files import note_entries
+from gristmill.lake.rows.blocklists.blocklist_files import record_blocklist_entries
 from gristmill.lake.store.open import Lake
 from gristmill.pipeline.dry_run import Prospect
 from gristmill.pipeline.planner import Planner
@@ -24,12 +24,12 @@ from gristmill.pipeline.volume import VOLUME
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.conversion.named_source import named_otherwise
+from gristmill.stages.conversion.named_source import other_source_line
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.stages.dedupe.resolution import resolve_duplicates
-from gristmill.stages.dedupe.round_facts import why_doubtful
+from gristmill.stages.dedupe.round_facts import doubtful_result_line
 from gristmill.stages.mixing.blocklist_matches import named_lists
-from gristmill.stages.models.training import make_folder
+from gristmill.stages.models.training import make_model_or_labels
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.tokenization.training import make_tokenizer
 
@@ -138,7 +138,7 @@ class Maker:
         """Notes the entries of blocklists, also those of documents that are still to come: see blocklists/."""
         for name in named_lists(self.planner.catalogue):
             with suppress(DataError):  # a wrong row: planning what names the list raises it
-                note_entries(self.lake.store(), name)
+                record_blocklist_entries(self.lake.store(), name)
 
     def raise_failures(self) -> None:
         """Raises what could not be made as one error, of the class of the first.
@@ -213,7 +213,7 @@ class Maker:
     def _note_source(self, documents: Place) -> None:
         """Says once, of each source, that its documents have another source than its name."""
         self._noted.add(documents.asset)
-        note = named_otherwise(self.lake.store(), documents)
+        note = other_source_line(self.lake.store(), documents)
         if note:
             self.say(f"note: {note}")
 
@@ -261,7 +261,7 @@ class Maker:
             return
         self.say(f"{prospect.asset}: {'; '.join(prospect.why)}")
         try:
-            make_folder(self.lake.store(), recipe, self.say)
+            make_model_or_labels(self.lake.store(), recipe, self.say)
         except GristmillError as error:
             self._note_failure(prospect, error)
             return
@@ -283,7 +283,7 @@ class Maker:
             self._note_failure(prospect, error)
             return
         self._note_made(prospect)
-        doubtful = why_doubtful(each.counts for each in result.snapshots)
+        doubtful = doubtful_result_line(each.counts for each in result.snapshots)
         if doubtful:
             self.say(f"warning: {prospect.asset}: {doubtful}")
 

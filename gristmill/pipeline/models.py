@@ -14,8 +14,8 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.stages.models.brought import brought_files
-from gristmill.stages.models.labels import brought_file, drawn_inputs, why_due
-from gristmill.stages.models.ledger import FolderLedger, find_folder, model_address
+from gristmill.stages.models.labels import brought_label_file, drawn_inputs, why_due
+from gristmill.stages.models.ledger import FolderLedger, find_folder_ledger, model_address
 from gristmill.stages.models.overlaps import has_other_documents
 from gristmill.stages.models.training import has_other_labels
 
@@ -30,7 +30,7 @@ def folder_recipe_of_address(catalogue: Catalogue, asset: str) -> LabelledSet | 
     return catalogue.labels.get(names["labels"]) if kind is LABELS else None
 
 
-def all_folders(catalogue: Catalogue) -> list[Model | LabelledSet]:
+def model_recipes(catalogue: Catalogue) -> list[Model | LabelledSet]:
     """The recipes of all models and labelled sets."""
     return [*catalogue.models.values(), *catalogue.labels.values()]
 
@@ -59,7 +59,7 @@ def documents_drawn_for(catalogue: Catalogue, model: Model) -> Iterator[tuple[st
             yield from inputs_of_folder(labelled) if labelled is not None else ()
 
 
-def needed_folders(catalogue: Catalogue) -> set[str]:
+def needed_model_addresses(catalogue: Catalogue) -> set[str]:
     """The addresses of the models that taggers read, and of the labelled sets that these are trained on."""
     models = {name for tagger in catalogue.taggers.values() for name in tagger.models}
     recipes = [catalogue.models[name] for name in models]
@@ -70,7 +70,7 @@ def needed_folders(catalogue: Catalogue) -> set[str]:
     }
 
 
-def folder_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
+def model_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     """The state of a labelled set or a model: whether the lake has it, whole and of this recipe.
 
     Args:
@@ -82,7 +82,7 @@ def folder_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     """
     asset = model_address(recipe)
     try:
-        ledger = find_folder(store, asset)
+        ledger = find_folder_ledger(store, asset)
         if ledger is None:
             return _state_without_ledger(store, recipe)
         if is_being_written(store, asset):
@@ -98,7 +98,7 @@ def folder_state(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
 def _state_without_ledger(store: Store, recipe: LabelledSet | Model) -> TokenizerState:
     if recipe.file is not None:
         try:
-            _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_file(store, recipe)
+            _ = brought_files(store, recipe) if isinstance(recipe, Model) else brought_label_file(store, recipe)
         except RecipeError as error:
             return TokenizerState("refused", (str(error),))
     why = why_missing(recipe.needs) if isinstance(recipe, Model) else ""

@@ -14,14 +14,14 @@ from gristmill.pipeline.dry_run import Prospect, Prospects
 from gristmill.pipeline.foreseen import foreseen_refusals, suggested_first_rules
 from gristmill.pipeline.graph import RecipeGraph
 from gristmill.pipeline.indexes import MixIndexes
-from gristmill.pipeline.models import all_folders, folder_state, inputs_of_folder, needed_folders
+from gristmill.pipeline.models import inputs_of_folder, model_recipes, model_state, needed_model_addresses
 from gristmill.pipeline.steps import (
     cache_steps,
     check_snapshots_exist,
     export_steps,
     has_vanished,
-    made_snapshots,
     mix_steps,
+    snapshots_with_ledger,
     source_steps,
 )
 from gristmill.pipeline.targets import Targets
@@ -32,10 +32,10 @@ from gristmill.pipeline.volume import Volume, source_of_address, volume_check_of
 from gristmill.raw_data.endings import NOT_SELECTED
 from gristmill.raw_data.moved import moved_snapshots
 from gristmill.raw_data.snapshots import raw_snapshots
-from gristmill.raw_data.unclaimed import UNREAD, beside_raw, remarks_on_unclaimed
+from gristmill.raw_data.unclaimed import UNREAD, remarks_beside_raw, remarks_on_unclaimed
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.mix import Mix, Stream
-from gristmill.recipes.mixture.held_out import remark_on
+from gristmill.recipes.mixture.held_out import remark_on_share
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_matches import unmatched_entries
 from gristmill.stages.models.ledger import model_address
@@ -85,8 +85,10 @@ class Planner:
             self._known[name] = self._snapshots_of_source(catalogue.sources[name])
         if self._targets == Targets():
             self.remarks += remarks_on_unclaimed(self._store, catalogue)
-        self.remarks += (each for name in self._known for each in beside_raw(self._store, catalogue.sources[name]))
-        self.remarks += filter(None, (remark_on(name, mix.validation) for name, mix in catalogue.mixes.items()))
+        self.remarks += (
+            each for name in self._known for each in remarks_beside_raw(self._store, catalogue.sources[name])
+        )
+        self.remarks += filter(None, (remark_on_share(name, mix.validation) for name, mix in catalogue.mixes.items()))
         check_snapshots_exist(self._targets.snapshots, {name: self._known[name] for name in sources})
         if unknown := sorted(self._vanished.difference(self._absent)):
             raise RecipeError(
@@ -137,8 +139,8 @@ class Planner:
             found = tokenizer_state(self._store, tokenizer) if self._is_wanted(asset) else None
             if found and found.state == "refused":
                 yield Prospect(asset, "", "refused", why=found.why)
-        for recipe in all_folders(self.catalogue):
-            found = folder_state(self._store, recipe) if self._is_wanted(model_address(recipe)) else None
+        for recipe in model_recipes(self.catalogue):
+            found = model_state(self._store, recipe) if self._is_wanted(model_address(recipe)) else None
             if found and found.state == "refused":
                 yield Prospect(model_address(recipe), "", "refused", why=found.why)
 
@@ -203,8 +205,8 @@ class Planner:
             scores = tuple(node for node in reads if node not in prints)
             resolution = ResolutionTask(dedupe, self.catalogue.edition_sources_of_dedupe(dedupe), prints, scores)
             found[asset] = OrderedTask(resolution, ((asset, ""),), tuple(reads))
-        needed = needed_folders(self.catalogue)
-        for recipe in all_folders(self.catalogue):
+        needed = needed_model_addresses(self.catalogue)
+        for recipe in model_recipes(self.catalogue):
             asset, reads = model_address(recipe), [*inputs_of_folder(recipe)]
             named = self._targets.has_named(asset)
             found[asset] = OrderedTask(FolderTask(recipe, asset in needed, named), ((asset, ""),), tuple(reads))
@@ -224,7 +226,7 @@ class Planner:
                 lambda stray: self.strays.append(Prospect(asset, "", "wrong", why=(str(stray),))),
                 lambda remark: self.remarks.append(str(remark)),
             )
-            made = made_snapshots(self._store, source)
+            made = snapshots_with_ledger(self._store, source)
             self._absent += (f"{source.name}/{snapshot}" for snapshot in sorted(made - there))
             confirmed = {snapshot for snapshot in made if f"{source.name}/{snapshot}" in self._vanished}
             documents = documents_asset(source.name, source.versions[0])
@@ -233,7 +235,7 @@ class Planner:
             return sorted(made | there)
         except (RecipeError, StoreError) as error:
             self.unlisted.append(self.states.unlisted(source, error))
-            return sorted(made_snapshots(self._store, source))
+            return sorted(snapshots_with_ledger(self._store, source))
 
     def _is_wanted(self, asset: str, snapshot: str = "") -> bool:
         return self._wanted_snapshots is None or snapshot in self._wanted_snapshots.get(asset, ())

@@ -103,7 +103,7 @@ def has_vanished(store: Store, source: Source, snapshot: str) -> bool:
     return head is not None and not head.totals.get("shards")
 
 
-def made_snapshots(store: Store, source: Source) -> set[str]:
+def snapshots_with_ledger(store: Store, source: Source) -> set[str]:
     """The keys of the snapshots of a source that have a ledger."""
     return {
         ledger.snapshot

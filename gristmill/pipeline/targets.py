@@ -77,7 +77,7 @@ def read_targets(catalogue: Catalogue, words: Sequence[str], snapshots: Sequence
     return Targets(addresses if words else None, tuple(snapshots))
 
 
-def means_something(catalogue: Catalogue, word: str) -> bool:
+def is_target(catalogue: Catalogue, word: str) -> bool:
     """Whether a word is a target on these shelves, or several."""
     return bool(_meanings_of_word(catalogue, word.rstrip("/")))
 
@@ -112,7 +112,7 @@ def _meanings_of_word(catalogue: Catalogue, word: str) -> dict[str, tuple[str, .
         found["mix"] = tuple(f"{top}{word.removeprefix(MIX.top_folder)}" for top in _OF_A_MIX)
     if word in catalogue.exports:
         found["export"] = tuple(f"{EXPORT.top_folder}{mix}/{word}" for mix in catalogue.exports[word].mixes)
-    found |= dict(_by_hand(catalogue, word))
+    found |= dict(_unpartitioned_assets_named(catalogue, word))
     found |= {
         kind.name: (f"{kind.top_folder}{word}",) for kind in PACKAGED if word in catalogue.rows.get(kind.name, {})
     }
@@ -126,7 +126,7 @@ def _meanings_of_word(catalogue: Catalogue, word: str) -> dict[str, tuple[str, .
     return found
 
 
-def _by_hand(catalogue: Catalogue, word: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _unpartitioned_assets_named(catalogue: Catalogue, word: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The assets without partitions that have this name, each with its kind."""
     if word in catalogue.tokenizers:
         yield "tokenizer", (tokenizer_asset(word),)

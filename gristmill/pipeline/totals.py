@@ -9,7 +9,7 @@ from gristmill.lake.asset_kinds import DOCUMENTS, TOKEN_CACHE, names_in_asset_ad
 from gristmill.lake.ledger.files import list_ledgers, read_head
 from gristmill.lake.ledger.model import Ledger
 from gristmill.lake.store.protocol import Store
-from gristmill.pipeline.expected_tokens import index_now
+from gristmill.pipeline.expected_tokens import index_over_finished_slices
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.mixing.index import Index, index_path, read_index
 from gristmill.text.natural_order import newest_snapshot
@@ -109,7 +109,7 @@ def _current_or_future_index(store: Store, catalogue: Catalogue, mix: str, token
     asset = cache_index(mix, tokenizer)
     index = read_index(store, asset)
     if index is None and mix in catalogue.mixes:
-        return index_now(store, catalogue.sources, catalogue.mixes[mix], asset).content
+        return index_over_finished_slices(store, catalogue.sources, catalogue.mixes[mix], asset).content
     return index
 
 

@@ -24,7 +24,7 @@ from gristmill.execution.checks import Verdict
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT, MIX, TOKEN_CACHE, kind_of, names_in_asset_address
 from gristmill.lake.ledger.counts import sum_counts
-from gristmill.lake.ledger.files import find_ledger, table_totals
+from gristmill.lake.ledger.files import find_head_and_table, table_totals
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue
@@ -106,7 +106,7 @@ class Volume:
         if scored:
             partition = place(head.asset, head.snapshot)
             try:
-                found = find_ledger(store, partition)
+                found = find_head_and_table(store, partition)
             except DataError:  # it concerns its own partition alone
                 found = None
             quantiles = self._earlier_quantiles(store, partition, found[1]) if found else {}

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.lake.store.protocol import Store
-from gristmill.previews.mix_preview import OpenedStream, ShownRow, shown_rows
-from gristmill.previews.slice_preview import KEPT, SlicePreview, after_edits
+from gristmill.previews.mix_preview import OpenedStream, ShownRow, example_rows_with_texts
+from gristmill.previews.slice_preview import KEPT, SlicePreview, sizes_after_edits
 from gristmill.previews.tally import NOTHING, Amount, ExampleRow, RowSizes
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.previews.words import mark_excerpt
-from gristmill.text.units.drawn_numbers import drawn_numbers
+from gristmill.text.units.drawn_numbers import random_row_numbers
 
 Part = tuple[str, str, str]
 """Source, snapshot and shard. A shard has the same name in all versions of a source."""
@@ -64,7 +64,7 @@ class _KeptRows:
         counted.alone = counted.alone.add_amount(self.sizes.amount_of_rows(alone))
         _, snapshot, shard = part
         rows = self.rows[alone]
-        numbers = drawn_numbers(snapshot, shard, rows)
+        numbers = random_row_numbers(snapshot, shard, rows)
         first = np.argsort(numbers, kind="stable")[:examples].tolist()
         drawn = [ExampleRow(int(numbers[at]), snapshot, shard, int(rows[at])) for at in first]
         counted.examples = sorted([*counted.examples, *drawn])[:examples]
@@ -143,7 +143,7 @@ def _kept_rows_of_preview(preview: SlicePreview, name: str) -> _KeptRows:
         chosen = np.flatnonzero(judged.decisions == 0)
         places = judged.batch.places.take(chosen)
         pairs = pc.binary_join_element_wise(places.column("source"), places.column("id"), "\0")
-        sizes = after_edits(judged.batch)
+        sizes = sizes_after_edits(judged.batch)
         keys.append(pairs.combine_chunks())
         lengths.append(sizes.bytes[chosen])
         characters.append(sizes.characters[chosen])
@@ -161,5 +161,5 @@ def _join_keys(keys: Sequence[Any]) -> Any:
 
 def _stream_difference(store: Store, counted: _StreamCount) -> StreamDifference:
     opened = counted.opened
-    rows = tuple(shown_rows(store, opened.slices, {KEPT: counted.examples}, ()))
+    rows = tuple(example_rows_with_texts(store, opened.slices, {KEPT: counted.examples}, ()))
     return StreamDifference(opened.title, counted.kept, counted.alone, opened.ratio, rows)

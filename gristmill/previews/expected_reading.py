@@ -31,7 +31,7 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
         RecipeError: a stream's share is too small to appear in a block of sequences.
         DataError: a prebuilt row is too long.
     """
-    tokens = {each.title.rpartition("/")[2]: _train_tokens(mix, each) for each in previews}
+    tokens = {each.title.rpartition("/")[2]: _expected_train_tokens(mix, each) for each in previews}
     title = "estimated from this preview"
     if mix.validation_key:
         title += f" without the documents that are held out by {mix.validation_key.path}"
@@ -48,7 +48,7 @@ def expected_reading(store: Store, mix: Mix, previews: Sequence[StreamPreview]) 
     return f"{title}, {BEFORE_PACKING}" if mix.packed_streams else title, mix.reading(tokens)
 
 
-def _train_tokens(mix: Mix, preview: StreamPreview) -> int:
+def _expected_train_tokens(mix: Mix, preview: StreamPreview) -> int:
     """The tokens of what is kept and not held out. By a key, that is counted: few keys may have most documents."""
     kept = preview.ratio.estimate_tokens(preview.tally.kept)
     if mix.validation_key:

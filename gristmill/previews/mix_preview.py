@@ -13,7 +13,7 @@ from gristmill.previews.tally import Amount, ExampleRow, SliceTally
 from gristmill.previews.token_ratio import TokenRatio
 from gristmill.recipes.selection import Selection, label_of_column, set_of_column
 from gristmill.recipes.source import Source
-from gristmill.scores.excerpts import document_at, excerpt_around_spans, spans_at
+from gristmill.scores.excerpts import excerpt_around_spans, read_document_at, read_label_spans
 from gristmill.stages.mixing.step import MixingStep
 from gristmill.text.natural_order import newest_snapshot
 
@@ -142,7 +142,7 @@ def preview_stream(store: Store, opened: OpenedStream, examples: int) -> StreamP
     first = opened.slices[0]
     reasons = (*first.reasons, *sorted(tally.dropped.keys() - set(first.reasons)))  # edits have reasons of their own
     snapshots = tuple(each.step.snapshot for each in opened.slices)
-    rows = tuple(shown_rows(store, opened.slices, tally.examples, reasons))
+    rows = tuple(example_rows_with_texts(store, opened.slices, tally.examples, reasons))
     return StreamPreview(opened.title, first.step.selection, snapshots, reasons, tally, opened.ratio, rows)
 
 
@@ -160,7 +160,7 @@ def previewed_snapshots(store: Store, source: Source, version: str, *, every: bo
     return [newest_snapshot(found)] if found and source.snapshots == "replace" and not every else found
 
 
-def shown_rows(
+def example_rows_with_texts(
     store: Store, slices: Sequence[SlicePreview], examples: Mapping[str, Sequence[ExampleRow]], reasons: Sequence[str]
 ) -> Iterator[ShownRow]:
     """Examples with their texts. A document that any blocklist of the lake names is left out.
@@ -180,7 +180,7 @@ def shown_rows(
         for _, snapshot, shard, row in examples.get(reason, ()):
             part = by_snapshot[snapshot]
             held = next(each for each in part.shards if each.name == shard)
-            document = document_at(store, part.step.documents, held, row)
+            document = read_document_at(store, part.step.documents, held, row)
             if document.pair in blocked:
                 continue
             spans = _spans_of_columns(store, part, part.step.documents, shard, row)
@@ -198,5 +198,5 @@ def _spans_of_columns(
         if column.type == "spans":
             name = set_of_column(column)
             beside = part.attribute_shards(shard)[name]
-            found += spans_at(store, attributes_beside(documents, name), beside, row, label_of_column(column))
+            found += read_label_spans(store, attributes_beside(documents, name), beside, row, label_of_column(column))
     return sorted(span for span in found if span[0] < span[1])

@@ -7,7 +7,7 @@ from itertools import groupby
 from gristmill.errors import escape_controls
 from gristmill.previews.mix_preview import StreamPreview
 from gristmill.previews.retention import retention_curve, rule_thresholds
-from gristmill.previews.words import HEADS, overlapping_rules, table_rows
+from gristmill.previews.words import HEADS, overlapping_rules, reason_table_rows
 from gristmill.reports.retention_plot import draw_retention
 from gristmill.scores.page import STYLE, marked_html
 
@@ -32,7 +32,7 @@ def preview_page(title: str, previews: Sequence[StreamPreview]) -> str:
 def _stream_section(preview: StreamPreview) -> str:
     heads = "".join(f"<th>{name}</th>" for name in HEADS)
     because = {rule.name: rule.where for rule in (*preview.selection.include, *preview.selection.exclude)}
-    body = "".join(_condition_row(each.cells, because.get(each.reason, "")) for each in table_rows(preview))
+    body = "".join(_condition_row(each.cells, because.get(each.reason, "")) for each in reason_table_rows(preview))
     pairs = "".join(
         f"<tr><td>{_escape_html(a)}</td><td>{_escape_html(b)}</td><td class=n>{count:,}</td></tr>"
         for a, b, count in overlapping_rules(preview)

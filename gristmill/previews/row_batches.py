@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gristmill.errors import DataError, MalformedRow, RecipeError, StoreError
 from gristmill.lake.address import Place, attributes_beside
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
 from gristmill.lake.store.protocol import Store
@@ -206,7 +206,7 @@ class RowReader:
     def _as_built_batches(
         self, shard: Shard, sets: Mapping[str, Shard], places: Any, counts: dict[str, int]
     ) -> Iterator[RowBatch]:
-        path = shard_file(self._store, self._documents, shard).path
+        path = open_shard(self._store, self._documents, shard).path
         for block in self._as_built.blocks(shard, sets, counts):
             try:
                 arrays = [typed_array(column, block.values[column.name]) for column in self._ruled]

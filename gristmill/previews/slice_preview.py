@@ -18,13 +18,13 @@ from gristmill.previews.row_batches import Kinds, NeededBytes, RowBatch, RowRead
 from gristmill.previews.tally import Bits, ExampleRow, RowSizes, ScoreCurve, SliceTally, count_rules
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.held_out import HeldOutFlags
-from gristmill.stages.mixing.row_filter import failure_in
+from gristmill.stages.mixing.row_filter import locate_rule_error
 from gristmill.stages.mixing.rule_engine import RuleFailed, RulesStopped
 from gristmill.stages.mixing.rule_verdicts import RuleVerdicts
 from gristmill.stages.mixing.step import MixingStep, check_aligned
-from gristmill.text.units.drawn_numbers import drawn_numbers
+from gristmill.text.units.drawn_numbers import random_row_numbers
 from gristmill.threads import thread_pool
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class SlicePreview:
         self._rules = [rule.name for rule in (*self._selection.include, *self._selection.exclude)]
         self._verdicts = RuleVerdicts(self._selection) if self._rules else None
         self._blocklists: list[Blocklist] = [read_blocklist(store, name) for name in sorted(self._selection.blocklists)]
-        transforms = transforms_named(self._selection.transforms, step.shelves)
+        transforms = transforms_of_selection(self._selection.transforms, step.shelves)
         self._reader = RowReader(
             store, step.documents, self._selection, kinds, self._blocklists, transforms, keyed=keyed
         )
@@ -146,7 +146,7 @@ class SlicePreview:
                 drops = self._verdicts.dropped_rows(batch.values)
             except (RuleFailed, RulesStopped) as error:
                 at = next(row.at for row in self.shards if row.name == shard)
-                raise failure_in(at or self.step.documents.shard(shard), batch.first, error) from error
+                raise locate_rule_error(at or self.step.documents.shard(shard), batch.first, error) from error
         dropped = free & drops.any(axis=0)
         if dropped.any():
             decisions[dropped] = drops.argmax(axis=0)[dropped] + 1 + len(self._blocklists)
@@ -182,7 +182,7 @@ class SlicePreview:
         batch, decisions = judged.batch, judged.decisions
         places = batch.places
         sizes = RowSizes(places.column("bytes").to_numpy(), places.column("characters").to_numpy())
-        after = after_edits(batch)
+        after = sizes_after_edits(batch)
         tally = SliceTally(
             sizes.amount_of_rows(np.ones(len(decisions), np.bool_)), after.amount_of_rows(decisions == 0)
         )
@@ -209,7 +209,7 @@ class SlicePreview:
         return found
 
 
-def after_edits(batch: RowBatch) -> RowSizes:
+def sizes_after_edits(batch: RowBatch) -> RowSizes:
     """The sizes of rows after edits and transforms."""
     sizes = RowSizes(batch.places.column("bytes").to_numpy(), batch.places.column("characters").to_numpy())
     if batch.built is None or not batch.built.edits:
@@ -256,7 +256,7 @@ def _draw_example_rows(
     if not most or not len(decisions):
         return {}
     snapshot, shard, first = begin
-    mixed = drawn_numbers(snapshot, shard, np.arange(first, first + len(decisions)))
+    mixed = random_row_numbers(snapshot, shard, np.arange(first, first + len(decisions)))
     found: dict[str, list[ExampleRow]] = {}
     for number in np.unique(decisions).tolist():
         rows = np.flatnonzero(decisions == number)

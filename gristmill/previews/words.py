@@ -44,7 +44,7 @@ class ReasonRow(NamedTuple):
         return self.reason, f"{self.documents:,}", f"{self.share:.2%}", f"{self.bytes:,}", f"{self.tokens:,}", alone
 
 
-def table_rows(preview: StreamPreview) -> list[ReasonRow]:
+def reason_table_rows(preview: StreamPreview) -> list[ReasonRow]:
     """The table of reasons: all documents, those that are kept, and those that each reason drops."""
     tally = preview.tally
 
@@ -66,7 +66,7 @@ def overlapping_rules(preview: StreamPreview) -> list[tuple[str, str, int]]:
 def preview_lines(preview: StreamPreview) -> Iterator[str]:
     """The lines that the command shows about a stream."""
     yield f"{preview.title} ({', '.join(preview.snapshots)})"
-    yield from _align_columns([HEADS, *(each.cells for each in table_rows(preview))])
+    yield from _align_columns([HEADS, *(each.cells for each in reason_table_rows(preview))])
     yield f"  tokens: {preview.estimate_in_words}"
     if SAMPLED_OUT in preview.reasons:
         yield f"  {SAMPLED_OUT}: the rate {preview.selection.rate:g} leaves them out; no rule does"

@@ -120,11 +120,11 @@ class Tables:
         return LakeTable(schema, lambda names: iter(table.select(names).to_batches()))
 
     def _document_table(self, address: str) -> LakeTable:
-        return _rows_table(lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots))
+        return _table_of_rows(lambda names: self._lake.documents(address, columns=names, snapshots=self._snapshots))
 
     def _mix_table(self, address: str) -> LakeTable:
         mix, stream = names_in_asset_address(address)["mix"], names_in_asset_address(address)["stream"]
-        return _rows_table(
+        return _table_of_rows(
             lambda names: self._lake.mix(mix, streams=[stream], columns=names, snapshots=self._snapshots)
         )
 
@@ -194,7 +194,7 @@ class Tables:
         return found
 
 
-def _rows_table(rows: Callable[[Sequence[str] | None], Rows]) -> LakeTable:
+def _table_of_rows(rows: Callable[[Sequence[str] | None], Rows]) -> LakeTable:
     """The table of rows that can be read with some columns only."""
     return LakeTable(rows(None).schema, lambda names: rows(names).batches())
 

@@ -68,7 +68,7 @@ class ChecksumResult:
         """The faults, each in words with its remedy; empty if objects and checksum files agree."""
         faults: list[str] = []
         if self.apart and not self.files:
-            faults.append(no_files(self.pattern))
+            faults.append(missing_checksum_fault(self.pattern))
         if self.wrong:
             faults.append(
                 f"{len(self.wrong):,} checksums do not match; {first_three(self.wrong)}; acquire these objects again"
@@ -193,7 +193,7 @@ def digest_of_files(source: Source, store: Store, entries: Mapping[str, Entry]) 
     )
 
 
-def no_files(pattern: str) -> str:
+def missing_checksum_fault(pattern: str) -> str:
     """What is wrong with a snapshot without a checksum file, and the mend.
 
     Args:

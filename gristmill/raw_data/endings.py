@@ -29,10 +29,10 @@ def count_ending(endings: dict[str, int], name: str) -> None:
     endings[ending if known else ""] = endings.get(ending if known else "", 0) + 1
 
 
-def not_selected(endings: dict[str, int]) -> str:
+def unselected_in_words(endings: dict[str, int]) -> str:
     """The number of files, and their most frequent endings, in words.
 
-    >>> not_selected({".rst": 736, "": 1})
+    >>> unselected_in_words({".rst": 736, "": 1})
     '737 files that select does not match (.rst: 736, others: 1)'
     """
     ordered = sorted(endings.items(), key=lambda each: (-each[1], each[0]))

@@ -10,7 +10,7 @@ from gristmill.lake.rows.raw_parts import RawPart, part_name, sha256_of_part
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.plain_files import NO_TARGET, Unlisted
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.raw_data.scan import list_raw_objects, not_mounted, raw_top, show_path
+from gristmill.raw_data.scan import list_raw_objects, not_mounted_error, raw_top, show_path
 from gristmill.raw_data.shard_names import name_clash
 from gristmill.recipes.raw_rules import check_readable, is_hidden
 from gristmill.recipes.source import OneToOne, Source, Split
@@ -60,7 +60,7 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
     """
     top = raw_top(source)
     if source.mounted and store.head(top + source.mounted) is None:
-        raise not_mounted(source, store)
+        raise not_mounted_error(source, store)
     entries: dict[str, Entry] = {}
     checksums: dict[str, Entry] = {}
     lead = source.partition.prefix(snapshot)
@@ -83,10 +83,10 @@ def list_raw(source: Source, store: Store, snapshot: str) -> RawListing:
             entries[below] = entry
         elif source.is_checksums(below) and not is_hidden(below):
             checksums[below] = entry
-    return msgspec.structs.replace(_with_parts(source, dict(sorted(entries.items()))), checksums=checksums)
+    return msgspec.structs.replace(_cut_into_parts(source, dict(sorted(entries.items()))), checksums=checksums)
 
 
-def _with_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
+def _cut_into_parts(source: Source, entries: dict[str, Entry]) -> RawListing:
     """The objects, or their parts if their source cuts them."""
     if not isinstance(source.shards, Split):
         return RawListing(entries)
@@ -134,7 +134,7 @@ def check_targets(source: Source, store: Store, snapshot: str, gone: Iterable[st
         next(iter(store.list(f"{folder}/", "", refuse)), None)
 
 
-def by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
+def raw_names_by_shard(source: Source, listing: RawListing) -> dict[str, list[str]]:
     """The names of the raw objects of each shard.
 
     Args:

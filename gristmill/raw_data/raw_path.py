@@ -5,7 +5,7 @@ from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
 
 
-def raw_path(store: Store, asset: str, snapshot: str, name: str, sha256: str) -> str | None:
+def find_raw_path(store: Store, asset: str, snapshot: str, name: str, sha256: str) -> str | None:
     """The path of a raw object in the lake; None if it is not there.
 
     The names of a source that takes everything for one snapshot begin below `raw/`. It may have a folder of the

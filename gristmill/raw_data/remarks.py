@@ -6,7 +6,7 @@ from gristmill.errors import shorten
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.ledger.files import read_head
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.endings import not_selected
+from gristmill.raw_data.endings import unselected_in_words
 from gristmill.raw_data.scan import RawScan, Seen, Unread
 from gristmill.recipes.source import Everything, OneToOne, Source
 
@@ -34,7 +34,7 @@ def raw_remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iter
     Yields:
         The remarks, without the name of the folder.
     """
-    yield from not_read(source, scan, folder)
+    yield from unread_file_remarks(source, scan, folder)
     if scan.control.count:
         names = _counted_noun(scan.control, "name")
         yield f"{names}: read, but with a control character in the name; rename what is yours"
@@ -50,7 +50,7 @@ def raw_remarks(source: Source, scan: RawScan, lake: Store, folder: str) -> Iter
             )
 
 
-def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
+def unread_file_remarks(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
     """Remarks on the files that a source does not read: hidden ones, those of other endings, those in no snapshot.
 
     Args:
@@ -66,7 +66,7 @@ def not_read(source: Source, scan: RawScan, folder: str) -> Iterator[str]:
     if scan.unmatched:
         option = "sets= or folders=" if source.adopts else f"select={shorten(repr(source.select))}"
         yield (
-            f"{not_selected(scan.unmatched)}: not read; if they are to be read, change {option} in the recipe of"
+            f"{unselected_in_words(scan.unmatched)}: not read; if they are to be read, change {option} in the recipe of"
             f" {source.name!r}"
         )
     if scan.apart.count:

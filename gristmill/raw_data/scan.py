@@ -166,7 +166,7 @@ class RawScan(msgspec.Struct):
             listing = itertools.chain([first], listing)
         self._take_listing(source, listing, late)
         if self.whole and source.mounted and not self.mounted:
-            raise not_mounted(source, store)
+            raise not_mounted_error(source, store)
         return True
 
     def _take_listing(self, source: Source, listing: Iterator[Entry], late: Callable[[], bool]) -> None:
@@ -299,7 +299,7 @@ def list_raw_objects(source: Source, store: Lister, prefix: str, after: str, tel
         yield from store.list(prefix, after, without_left_links(source, raw_top(source), tell))
     except NoFolder as error:
         if source.mounted:
-            raise not_mounted(source, store) from error
+            raise not_mounted_error(source, store) from error
         if source.raw:
             raise NoFolder(
                 f"{store.url}: the folder with the raw data of source {source.name!r} is not there:"
@@ -308,7 +308,7 @@ def list_raw_objects(source: Source, store: Lister, prefix: str, after: str, tel
         raise
 
 
-def not_mounted(source: Source, store: Lister) -> StoreError:
+def not_mounted_error(source: Source, store: Lister) -> StoreError:
     """The error for a source without its mount marker.
 
     Args:

@@ -32,10 +32,10 @@ def shards_in_the_way(shard: str) -> Iterator[str]:
         yield from (folder.removesuffix(end) for end in FILES if folder.endswith(end))
 
 
-def folded_name(name: str) -> str:
+def fold_disk_name(name: str) -> str:
     """A name as the disks of macOS and Windows compare it: without case, in one Unicode form.
 
-    >>> folded_name("CAFE\u0301"), folded_name("caf\u00e9") == folded_name("CAFE\u0301")
+    >>> fold_disk_name("CAFE\u0301"), fold_disk_name("caf\u00e9") == fold_disk_name("CAFE\u0301")
     ('café', True)
     """
     if name.isascii():
@@ -50,7 +50,7 @@ def names_equal_on_disk(names: Iterable[str]) -> dict[str, str]:
     {'a': 'A', 'b': 'B'}
     """
     firsts: dict[str, str] = {}
-    return {name: first for name in sorted(names) if (first := firsts.setdefault(folded_name(name), name)) != name}
+    return {name: first for name in sorted(names) if (first := firsts.setdefault(fold_disk_name(name), name)) != name}
 
 
 def one_on_disk(first: str, second: str) -> str:

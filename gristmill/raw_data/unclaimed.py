@@ -50,7 +50,7 @@ def remarks_on_unclaimed(lake: Store, catalogue: Catalogue) -> Iterator[str]:
             yield f"{top}/: so are {len(others) - NAMED} more folders"
 
 
-def beside_raw(lake: Store, source: Source) -> Iterator[str]:
+def remarks_beside_raw(lake: Store, source: Source) -> Iterator[str]:
     """Remarks on files beside the raw folder of a source, which no recipe reads: often `raw/` was forgotten.
 
     Args:

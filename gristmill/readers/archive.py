@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.tar_archive import tar_members
-from gristmill.readers.zip_archive import Member, MemberRules, file_members
+from gristmill.readers.zip_archive import Member, MemberRules, read_zip_file_members
 from gristmill.recipes.raw_object import RawObject, Refused
 from gristmill.text.desktop_names import is_of_desktop
 
@@ -77,18 +77,18 @@ def archive_members(
             end, or it unpacks to far more than honest data do.
     """
     limit = raw.limits.row if entry_limit is None else entry_limit
-    rules = MemberRules(without_desktop(accept, raw), limit, total_limit)
+    rules = MemberRules(reject_desktop_files(accept, raw), limit, total_limit)
     if raw.name.lower().endswith(TAR):
         with raw.open(unpack=True) as file:
             yield from _members_with_raw_spans(tar_members(file, raw.path, rules), raw)
     elif raw.name.lower().endswith(ZIP):
         with raw.open(seekable=True) as file:
-            yield from _members_with_raw_spans(file_members(file, raw.path, rules), raw)
+            yield from _members_with_raw_spans(read_zip_file_members(file, raw.path, rules), raw)
     else:
         raise DataError(f"{raw.path}: not known as an archive; its name must end with one of {', '.join(TAR + ZIP)}")
 
 
-def without_desktop(accept: Callable[[str], bool], raw: RawObject | None) -> Callable[[str], bool]:
+def reject_desktop_files(accept: Callable[[str], bool], raw: RawObject | None) -> Callable[[str], bool]:
     """The same choice, but that no file of a desktop is accepted.
 
     Args:

@@ -11,8 +11,8 @@ import msgspec
 import orjson
 
 from gristmill.errors import shorten
-from gristmill.lake.rows.json_values import decode_exact, key_twice
-from gristmill.readers.jsonl import KEY_TWICE, NOT_UTF8, not_utf8, raw_lines
+from gristmill.lake.rows.json_values import decode_exact, find_repeated_key
+from gristmill.readers.jsonl import KEY_TWICE, NOT_UTF8, is_not_utf8, raw_lines
 from gristmill.readers.parts.units import cut_by
 from gristmill.recipes.option_types import check_option
 from gristmill.recipes.raw_object import Converted, Copied, RawObject, Refused
@@ -74,14 +74,14 @@ class DolmaLines(Reader):
         try:
             value = decode_exact(line)
             row = msgspec.convert(value, _DolmaRow)
-            twice = key_twice(line, value)
+            twice = find_repeated_key(line, value)
         except msgspec.ValidationError as error:
             reason = _decoding_error_reason(str(error))
-            return Refused(reason, _names_there(line) if reason in {"no id", "no text"} else "", line)
+            return Refused(reason, _field_names_for_message(line) if reason in {"no id", "no text"} else "", line)
         except RecursionError:
             return Refused("nested too deeply", "", line)
         except (msgspec.DecodeError, orjson.JSONDecodeError):
-            wrong = not_utf8(line)
+            wrong = is_not_utf8(line)
             return Refused(NOT_UTF8, f"; {wrong}", line) if wrong else Refused(_why_not_json(line), "", line)
         if twice is not None or not row.id:
             return Refused("no id", "", line) if twice is None else Refused(KEY_TWICE, f": {twice:.60}", line)
@@ -95,7 +95,7 @@ class DolmaLines(Reader):
         return Copied(row.id, row.source, line)
 
 
-def _names_there(line: bytes) -> str:
+def _field_names_for_message(line: bytes) -> str:
     """The names of a row's fields, for the message about one that is missing."""
     names = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     return f"; the row has: {shorten(', '.join(names), 200) or 'no field'}"

@@ -106,18 +106,18 @@ def entries(text: str) -> Iterator[PoEntry]:
             yield draft.entry()
             draft = _PoDraft()
         if line.startswith("#"):
-            _add_comment(draft, line)
+            _add_comment_flags(draft, line)
         elif match is None:
             raise _malformed_line_error(number, "not a keyword with a string, not a string, not a comment")
         else:
-            _add_string(draft, match, number)
+            _add_string_line(draft, match, number)
     if draft.complete:
         yield draft.entry()
     elif draft.parts:
         raise _malformed_line_error(number, "the last entry has no msgstr")
 
 
-def _add_comment(draft: _PoDraft, line: str) -> None:
+def _add_comment_flags(draft: _PoDraft, line: str) -> None:
     """Adds the flags of a comment line to the draft. Other comments are ignored."""
     if line.startswith("#~"):
         draft.fuzzy = draft.fuzzy and bool(draft.parts)  # without parts, the flags were those of the obsolete entry
@@ -125,7 +125,7 @@ def _add_comment(draft: _PoDraft, line: str) -> None:
         draft.fuzzy = draft.fuzzy or "fuzzy" in re.split(r"[,\s]+", line[2:])
 
 
-def _add_string(draft: _PoDraft, match: re.Match[str], number: int) -> None:
+def _add_string_line(draft: _PoDraft, match: re.Match[str], number: int) -> None:
     """Adds a line to the draft: a keyword with its string, or a string that continues the last keyword's.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.readers.mapping.front_matter import front_matter
+from gristmill.readers.mapping.front_matter import split_front_matter
 from gristmill.readers.text import Unfit
 
 WORDS = {
@@ -86,7 +86,7 @@ def _split_name_words(split: str) -> tuple[str, ...]:
 def _card_configurations(card: str) -> list[dict[str, Any]]:
     """The configurations that a card lists."""
     try:
-        matter, _ = front_matter(card)
+        matter, _ = split_front_matter(card)
     except Unfit as unfit:
         raise RecipeError(f"data_files: the card cannot be read: {unfit.reason} ({unfit.detail})") from unfit
     listed = matter.get("configs") or []

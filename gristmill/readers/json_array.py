@@ -8,7 +8,7 @@ import msgspec
 import orjson
 
 from gristmill.errors import DataError, RecipeError, shorten
-from gristmill.lake.rows.json_values import decode_exact, key_twice
+from gristmill.lake.rows.json_values import decode_exact, find_repeated_key
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.jsonl import KEY_TWICE, why_no_row
 from gristmill.readers.parts.json_scan import JsonScan, NotJson, ScannedValue
@@ -85,7 +85,7 @@ class JsonArray(RowDocuments):
             return Refused("nested too deeply", where, entry.data)
         try:
             row = decode_exact(entry.data)
-            twice = key_twice(entry.data, row)
+            twice = find_repeated_key(entry.data, row)
         except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
             return why_no_row(error, where, entry.data)
         if twice is not None:

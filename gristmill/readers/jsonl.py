@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from gristmill.errors import RecipeError
-from gristmill.lake.rows.json_values import count_keys, decode_exact, key_twice, most_keys
+from gristmill.lake.rows.json_values import count_keys, decode_exact, find_repeated_key, key_count_bound
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.lake.rows.row_blocks import LongRow, limited_blocks
 from gristmill.lake.rows.shard_file import split_rows
@@ -62,10 +62,10 @@ def raw_lines(raw: RawObject, on_long: Callable[[bytes], None] | None = None) ->
             far more than honest data do.
     """
     for number, offset, lines in line_blocks(raw, on_long):
-        yield from _each_line(raw, number, offset, lines)
+        yield from _number_block_lines(raw, number, offset, lines)
 
 
-def _each_line(raw: RawObject, number: int, offset: int, lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
+def _number_block_lines(raw: RawObject, number: int, offset: int, lines: list[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of a block, as raw_lines() gives them."""
     for line in lines:
         raw.raw_span = RawSpan(offset, offset + len(line))
@@ -100,7 +100,7 @@ def line_blocks(
             if on_long:
                 yield number, offset, [block.head]
             else:
-                raw.refused.append(_too_long(block, raw, number))
+                raw.refused.append(_too_long_refusal(block, raw, number))
             number += 1
             offset += block.length + 1
             continue
@@ -113,7 +113,7 @@ def line_blocks(
         offset += len(block)
 
 
-def _too_long(row: LongRow, raw: RawObject, number: int) -> Refused:
+def _too_long_refusal(row: LongRow, raw: RawObject, number: int) -> Refused:
     where = f"{raw.name} row {number}: {row.length} bytes, but row_limit is {raw.limits.row}; its first are kept"
     return Refused(TOO_LONG, where, row.head, row.length)
 
@@ -159,7 +159,7 @@ class JsonLines(RowDocuments):
             if rows is not None:
                 yield rows
             else:
-                for number, line in _each_line(raw, first, start, lines):
+                for number, line in _number_block_lines(raw, first, start, lines):
                     yield self._convert_line(line, raw, number)
 
     def _convert_plain_lines(self, lines: list[bytes], ends: list[int]) -> SpannedRows | None:
@@ -169,7 +169,7 @@ class JsonLines(RowDocuments):
         try:
             rows = list(map(orjson.loads, lines))
             keys, large = count_keys(rows)
-            if large or (keys != most_keys(b"\n".join(lines)) and any(map(key_twice, lines, rows))):
+            if large or (keys != key_count_bound(b"\n".join(lines)) and any(map(find_repeated_key, lines, rows))):
                 return None
             made, pairs = self.plan.encode_documents(rows)
         except (orjson.JSONDecodeError, RecursionError, GiveUp):
@@ -192,7 +192,7 @@ def json_value_or_refusal(data: bytes, where: str) -> Any:
     """
     try:
         value = decode_exact(data)
-        twice = key_twice(data, value)
+        twice = find_repeated_key(data, value)
     except (msgspec.DecodeError, orjson.JSONDecodeError, RecursionError) as error:
         return why_no_row(error, where, data)
     return value if twice is None else Refused(KEY_TWICE, f"{where}: {twice:.60}", data)
@@ -211,7 +211,7 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
     """
     if not data.strip():
         return Refused("empty line", f"{where}: {error}", data)
-    wrong = not_utf8(data)
+    wrong = is_not_utf8(data)
     if wrong:
         return Refused(NOT_UTF8, f"{where}: {wrong}", data)
     return Refused(
@@ -219,7 +219,7 @@ def why_no_row(error: Exception, where: str, data: bytes) -> Refused:
     )
 
 
-def not_utf8(data: bytes) -> str:
+def is_not_utf8(data: bytes) -> str:
     r"""Tells whether bytes of JSON are not UTF-8.
 
     Args:
@@ -228,7 +228,7 @@ def not_utf8(data: bytes) -> str:
     Returns:
         What is wrong with them, and the mend; empty if they are UTF-8.
 
-    >>> not_utf8(b'"caf\xe9"')
+    >>> is_not_utf8(b'"caf\xe9"')
     'its byte 4 (0xe9) is not UTF-8, which JSON must be; if the file is Latin-1: iconv -f latin1 -t utf-8 OLD > NEW'
     """
     try:

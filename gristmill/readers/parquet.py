@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import DataError
-from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.json_values import not_json_reason
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.readers.mapping.arrow_values import arrow_value_as_string, plain_values, without_nanoseconds
 from gristmill.readers.mapping.columns import check_columns
 from gristmill.readers.mapping.many import GiveUp
 from gristmill.readers.mapping.odd_rows import UNTOLD, rows_one_by_one
-from gristmill.readers.parts.row_groups import WINDOW, RangedFile, check_index, column_start, own_groups
+from gristmill.readers.parts.row_groups import WINDOW, RangedFile, check_index, column_start, row_groups_of_part
 from gristmill.readers.records import RowDocuments
 from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused
 
@@ -83,7 +83,7 @@ class ParquetRows(RowDocuments):
         """The same rows as when it is called, many at once where all are plain."""
         for batch, number in self._read_batches(raw):
             rows, plain = _batch_as_rows(batch, raw, number)
-            if plain and self.plan is not None and _known_short(batch, raw):
+            if plain and self.plan is not None and _has_no_long_row(batch, raw):
                 try:
                     made, pairs = self.plan.encode_documents([row for row in rows if isinstance(row, dict)])
                     numbers = range(number, number + batch.num_rows + 1)
@@ -95,7 +95,7 @@ class ParquetRows(RowDocuments):
 
     def _each_row(self, given: _Rows, batch: pa.RecordBatch, raw: RawObject, number: int) -> Iterator[Converted]:
         rows, plain = given
-        known_short = plain and _known_short(batch, raw)
+        known_short = plain and _has_no_long_row(batch, raw)
         for row in rows:
             raw.raw_span = RawSpan(number, number + 1)
             if isinstance(row, Refused):
@@ -123,7 +123,7 @@ class ParquetRows(RowDocuments):
         check_columns(self, file.schema_arrow, raw.path)
         columns = self._columns_to_read(file.schema_arrow.names, raw)
         at = raw.part.start if raw.part else 0
-        for own in own_groups(file.metadata, raw):
+        for own in row_groups_of_part(file.metadata, raw):
             number = own.first
             if raw.size > WINDOW or raw.part:
                 ranges.pass_over(at, own.start)
@@ -192,14 +192,14 @@ def _bytes_or_nan(value: object, path: str = "", *, nan: bool) -> tuple[str, str
             inner = [(f"{path}[{number}]", each) for number, each in enumerate(value)]
         return next(filter(None, (_bytes_or_nan(each, name, nan=nan) for name, each in inner)), None)
     if isinstance(value, float):
-        words = not_json(value, path) if nan else None
+        words = not_json_reason(value, path) if nan else None
         return ("NaN or infinity", f"{words}, or read it with nan='null'") if words else None
     if not isinstance(value, bytes):
         return None
     return "bytes in a field", f"{path} holds bytes: write it as a string, or name its column in leave_out"
 
 
-def _known_short(batch: pa.RecordBatch, raw: RawObject) -> bool:
+def _has_no_long_row(batch: pa.RecordBatch, raw: RawObject) -> bool:
     """Whether no row of a batch can be longer than a row may be."""
     short: bool = batch.nbytes * (_WIDEST + len(str(batch.schema))) <= raw.limits.row
     return short

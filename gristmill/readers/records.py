@@ -21,12 +21,12 @@ from gristmill.readers.mapping.fields import (
     field_as_text,
     field_as_time,
     find_field,
-    joined_text,
+    join_text_fields,
     make_field_taker,
+    merge_metadata_fields,
     names,
     put,
     take_field,
-    with_metadata,
 )
 from gristmill.readers.mapping.many import Plan, plan_of_options
 from gristmill.readers.mapping.turns import Turns
@@ -226,7 +226,7 @@ class RowDocuments(Reader):
             content = _metadata_list(metadata or {}, _content_key_of_format(self.format))
             if not content and isinstance(self.format, Chat):
                 raise RowTrouble("no turns")
-            text = field_text(content) if isinstance(self.format, Chat) else text
+            text = conversation_text(content) if isinstance(self.format, Chat) else text
         if "\x00" in row_id:
             raise RowTrouble("NUL in id")
         return Document(row_id, text, source, added, created, UNSET if metadata is None else metadata)
@@ -253,7 +253,9 @@ class RowDocuments(Reader):
                 given = self._field_takers.text(fields)
                 return given if isinstance(given, str) else field_as_text(given, self.format.text_key)
             texts = {key: take(fields) for key, take in self._field_takers.texts}
-            return joined_text({key: None if it is MISSING else it for key, it in texts.items()}, self.text_separator)
+            return join_text_fields(
+                {key: None if it is MISSING else it for key, it in texts.items()}, self.text_separator
+            )
         if isinstance(self.format, Prebuilt) and isinstance(fields.get("text"), str):
             return str(fields.pop("text"))
         return ""
@@ -282,7 +284,7 @@ class RowDocuments(Reader):
             fields = self._kept_fields(fields, self.keep)
         for take in self._field_takers.left_out:
             take(fields)
-        metadata = with_metadata(fields) if "metadata" in fields else fields or None
+        metadata = merge_metadata_fields(fields) if "metadata" in fields else fields or None
         if not renamed:
             return metadata
         if metadata is None:
@@ -316,13 +318,13 @@ def _metadata_list(metadata: Mapping[str, Any], key: str) -> list[Any]:
     return given
 
 
-def field_text(messages: list[Any]) -> str:
+def conversation_text(messages: list[Any]) -> str:
     r"""A conversation as readable text: one paragraph per message, with the role and a colon in front.
 
     Args:
         messages: objects with `role` and `content`. Entries that are not objects are left out.
 
-    >>> field_text([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}])
+    >>> conversation_text([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}])
     'user: Hi\n\nassistant: Ho'
     """
     turns = [turn for turn in messages if isinstance(turn, dict)]

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 
 from gristmill.errors import DataError
 from gristmill.formats.tar.extended_headers import pax_records
-from gristmill.readers.zip_archive import TOO_LARGE, Member, MemberRules, plain_path
+from gristmill.readers.zip_archive import TOO_LARGE, Member, MemberRules, strip_dot_slash
 
 _BLOCK = 512
 _STEP = 1 << 20
@@ -164,7 +164,7 @@ def _walk_entries(stream: _TarStream) -> Iterator[_Entry]:
         else:
             entry = _entry_from_headers(info, {**shared, **own}, stream)
             if info.type == tarfile.GNUTYPE_SPARSE:
-                _skip_map(block, stream)
+                _skip_sparse_map(block, stream)
             stream.inside = f"entry {entry.name!r}"
             yield entry
             own = {}
@@ -182,7 +182,7 @@ def _parse_tar_header(block: bytes, stream: _TarStream) -> tarfile.TarInfo:
 
 def _entry_from_headers(info: tarfile.TarInfo, values: dict[str, str], stream: _TarStream) -> _Entry:
     """An entry, from its header and the values of the PAX headers before it."""
-    name = plain_path(values.get("path", info.name))
+    name = strip_dot_slash(values.get("path", info.name))
     try:
         size = int(values["size"]) if "size" in values else info.size
         modified = float(values.get("mtime", info.mtime))
@@ -225,7 +225,7 @@ def _decode_tar_name(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def _skip_map(block: bytes, stream: _TarStream) -> None:
+def _skip_sparse_map(block: bytes, stream: _TarStream) -> None:
     """Skips the further blocks of a sparse file's map."""
     more = block[_IS_EXTENDED]
     while more:

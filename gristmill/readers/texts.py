@@ -15,7 +15,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import lower_suffix
 from gristmill.readers.archive import is_archive, refused_member
 from gristmill.readers.files.raw_files import raw_files
-from gristmill.readers.mapping.front_matter import first_markdown_heading, front_matter
+from gristmill.readers.mapping.front_matter import first_markdown_heading, split_front_matter
 from gristmill.readers.text import OTHER_ENCODING, Unfit, check_encoding, decoded_text
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import Json, check_pattern, check_types
@@ -132,7 +132,7 @@ class TextFiles(Reader):
         """The text behind the front matter. What the options want to know is added to the metadata."""
         title = None
         if self.front_matter:
-            matter, text = front_matter(text)
+            matter, text = split_front_matter(text)
             if matter:
                 metadata["front_matter"] = matter
                 title = matter.get("title")

@@ -146,10 +146,10 @@ def members(
         DataError: the archive is not a zip file, or is truncated, or has too many entries, or an entry fails its
             checksum.
     """
-    return file_members(io.BytesIO(raw), name, MemberRules(accept, entry_limit, total_limit))
+    return read_zip_file_members(io.BytesIO(raw), name, MemberRules(accept, entry_limit, total_limit))
 
 
-def file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Member]:
+def read_zip_file_members(file: IO[bytes], name: str, rules: MemberRules) -> Iterator[Member]:
     """The accepted files of a zip archive in a file that can seek; see members().
 
     Args:
@@ -309,13 +309,13 @@ def _damaged_zip_error(info: zipfile.ZipInfo) -> zipfile.BadZipFile:
 def _entry_path(info: zipfile.ZipInfo) -> str:
     r"""An entry's name, as UTF-8 whether it says so or not. Bytes that are not UTF-8 become `\x..`, which is unsafe."""
     raw_name = info.orig_filename.encode("utf-8" if info.flag_bits & _IS_UTF8 else "cp437")
-    return plain_path(raw_name.decode("utf-8", "backslashreplace"))
+    return strip_dot_slash(raw_name.decode("utf-8", "backslashreplace"))
 
 
-def plain_path(name: str) -> str:
+def strip_dot_slash(name: str) -> str:
     """A path of an archive without the `./` before it.
 
-    >>> plain_path("./docs/a.txt")
+    >>> strip_dot_slash("./docs/a.txt")
     'docs/a.txt'
     """
     while name.startswith("./"):

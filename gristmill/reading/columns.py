@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import RecipeError, known_names
-from gristmill.lake.rows.label_values import ANY, declared_as
+from gristmill.lake.rows.label_values import ANY, declaration_of_label
 from gristmill.recipes.rules import Column
 
 Kinds = Mapping[str, str]
@@ -135,7 +135,7 @@ def _read_column(
     declared = kinds(name)
     if declared is None:
         return ReadColumn(asked, asked, "spans")
-    kind = declared_as(label, declared)
+    kind = declaration_of_label(label, declared)
     if kind is None:
         raise RecipeError(f"the set {name!r} has no label {label!r}; {known_names(label, declared)}")
     return ReadColumn(asked, asked, kind)

@@ -68,17 +68,20 @@ def decode_rows(held: RowLines) -> list[Row]:
     try:
         rows = [orjson.loads(line) for line in held.lines]
     except orjson.JSONDecodeError:
-        rows = [_parsed_row(line, held.path, number) for number, line in zip(held.numbers, held.lines, strict=True)]
+        rows = [
+            _parse_big_integer_row(line, held.path, number)
+            for number, line in zip(held.numbers, held.lines, strict=True)
+        ]
     if all(type(row) is dict for row in rows):
         for index, row in enumerate(rows):
             if type(row.get("id")) in _NUMBERS:
-                rows[index] = _parsed_row(held.lines[index], held.path, held.numbers[index])
+                rows[index] = _parse_big_integer_row(held.lines[index], held.path, held.numbers[index])
         return rows
     number = next(n for n, row in enumerate(rows) if type(row) is not dict)
     raise MalformedRow(held.path, held.numbers[number], "not a JSON object")
 
 
-def _parsed_row(line: bytes, path: str, number: int) -> Row:
+def _parse_big_integer_row(line: bytes, path: str, number: int) -> Row:
     """A row of a block that orjson does not take: an integer of 310 digits is infinity to it. Or its id is a number."""
     try:
         row: Row = decode_row(line)
@@ -133,16 +136,16 @@ def document_values(column: ReadColumn, rows: list[Row], held: RowLines) -> list
         numbers = [value for value in values if value is not None]
         if numbers and not -_BIGINT <= min(numbers) <= max(numbers) < _BIGINT:
             raise _misfit_row_error(column, values, held, lambda value: bool(-_BIGINT <= value < _BIGINT))
-    if column.kind == "VARCHAR[]" and not all(map(_only_texts, values)):
-        raise _misfit_row_error(column, values, held, _only_texts)
+    if column.kind == "VARCHAR[]" and not all(map(_check_only_texts, values)):
+        raise _misfit_row_error(column, values, held, _check_only_texts)
     return values
 
 
-def _only_texts(values: list[Any] | None) -> bool:
+def _check_only_texts(values: list[Any] | None) -> bool:
     return values is None or not set(map(type, values)) - {str} - _NOTHING
 
 
-def as_array(column: ReadColumn, values: Sequence[Any]) -> Any:
+def values_as_arrow_array(column: ReadColumn, values: Sequence[Any]) -> Any:
     """The values of a column as an Arrow array."""
     return pa.array(values, column.type)
 

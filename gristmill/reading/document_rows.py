@@ -15,7 +15,7 @@ from gristmill.lake.ledger.id_index import hash_pair
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.arguments import check_count
 from gristmill.reading.document_arrays import decode_rows
-from gristmill.reading.feeds import pair_of_row, whole_lines
+from gristmill.reading.feeds import pair_of_row, read_shard_lines
 from gristmill.reading.partitions import ReadShard
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.rows import Rows
@@ -169,6 +169,6 @@ def _first_position_after(store: Store, path: str, rows: int, begin: int) -> int
 
 def _picks_by_scan(store: Store, shard: ReadShard, number: int, begin: int) -> Iterator[_Pick]:
     """All rows of a shard, by their ids."""
-    for held in whole_lines(shard.file(store), verified=True):
+    for held in read_shard_lines(shard.file(store), verified=True):
         for row, line in zip(held.numbers, decode_rows(held), strict=True):
             yield _pick_from_hash(hash_pair(pair_of_row(line, held.path, row)), begin, number, row)

@@ -16,7 +16,7 @@ from gristmill.reading.document_arrays import Row, RowLines, decode_rows
 MEND = "make this attribute set again"
 
 
-def whole_lines(file: ShardFile, *, verified: bool) -> Iterator[RowLines]:
+def read_shard_lines(file: ShardFile, *, verified: bool) -> Iterator[RowLines]:
     """All rows of a shard, block by block.
 
     Args:
@@ -41,7 +41,7 @@ def whole_lines(file: ShardFile, *, verified: bool) -> Iterator[RowLines]:
         )
 
 
-def some_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
+def read_picked_lines(file: ShardFile, numbers: Sequence[int]) -> Iterator[RowLines]:
     """Some rows of a shard, one gzip member after another.
 
     Args:
@@ -105,7 +105,7 @@ class PickedFeed:
         self._file = file
 
     def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
-        lines = [line for some in some_lines(self._file, documents.numbers) for line in some.lines]
+        lines = [line for some in read_picked_lines(self._file, documents.numbers) for line in some.lines]
         held = RowLines(self._file.path, documents.numbers, lines)
         return held, _check_same_ids(decode_rows(held), pairs, held, documents)
 
@@ -118,7 +118,7 @@ class ForwardFeed:
 
     def __init__(self, file: ShardFile, *, verified: bool) -> None:
         self._path = file.path
-        self._rows = _one_by_one(whole_lines(file, verified=verified))
+        self._rows = _one_by_one(read_shard_lines(file, verified=verified))
 
     def labels_of(self, pairs: Sequence[Pair], documents: RowLines) -> tuple[RowLines, list[Row]]:
         lines: list[bytes] = []

@@ -62,7 +62,7 @@ def _labels_with_prefix(row: Row, prefix: str) -> dict[str, Any]:
 
 def _label_array(column: ReadColumn, rows: list[dict[str, Any]], held: RowLines) -> Any:
     if column.kind == "labels":
-        return _map_array(rows, f"{column.set}__")
+        return _label_map_array(rows, f"{column.set}__")
     values = [row.get(column.path) for row in rows]
     if column.kind == "spans":
         return _spans_array(values)
@@ -111,7 +111,7 @@ def _spans_array(values: Sequence[Spans | None]) -> Any:
     return pa.ListArray.from_arrays(offsets, structs, type=SPANS, mask=absent)
 
 
-def _map_array(rows: Sequence[dict[str, Any]], prefix: str) -> Any:
+def _label_map_array(rows: Sequence[dict[str, Any]], prefix: str) -> Any:
     """All labels of each row, by name without the set's."""
     offsets = pa.array([0, *accumulate(len(row) for row in rows)], pa.int32())
     keys = pa.array([key.removeprefix(prefix) for row in rows for key in row], pa.string())

@@ -14,13 +14,13 @@ from gristmill.reading.columns import Kinds, choose_columns
 from gristmill.reading.document_rows import DocumentRows
 from gristmill.reading.lake_contents import LakeContents, lake_contents
 from gristmill.reading.mix_partitions import mix_partitions
-from gristmill.reading.partitions import named_asset, partitions_of_asset, shards_to_read
+from gristmill.reading.partitions import address_from_fields, partitions_of_asset, shards_to_read
 from gristmill.reading.record_batches import BatchReader
 from gristmill.reading.token_rows import TokenRows
 from gristmill.recipes.rules import Column
 from gristmill.scores.label_kinds import declared_kinds
 from gristmill.stages.tokenization import files
-from gristmill.threads import make_ready
+from gristmill.threads import prepare_struct_types
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,7 +41,7 @@ class OpenedLake(Lake, frozen=True):
 
     def __post_init__(self) -> None:
         """Makes ready for the threads of those who read from it."""
-        make_ready()
+        prepare_struct_types()
 
     def documents(
         self,
@@ -80,7 +80,7 @@ class OpenedLake(Lake, frozen=True):
         """
         _check_column_names(columns, sets=sets, snapshots=snapshots, shards=shards)
         store = self.store()
-        asset = named_asset(version, DOCUMENTS, "wiki/v1")
+        asset = address_from_fields(version, DOCUMENTS, "wiki/v1")
         chosen = choose_columns(columns, sets, self.kinds)
         beside = sorted({column.set for column in chosen if column.set})
         partitions = partitions_of_asset(store, asset, snapshots)

@@ -13,8 +13,8 @@ from gristmill.execution.claim import is_claimed_by_run
 from gristmill.lake.address import Place, attributes_asset, place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
@@ -66,7 +66,7 @@ class ReadShard:
 
     def file(self, store: Store) -> ShardFile:
         """The shard's file."""
-        return shard_file(store, self.partition.place, self.shard)
+        return open_shard(store, self.partition.place, self.shard)
 
     @property
     def is_whole(self) -> bool:
@@ -90,7 +90,7 @@ def open_partition(store: Store, where: Place) -> ReadPartition:
             f"{where.asset}, snapshot {where.snapshot}: is being made, or the run that made it has died; read it when"
             " it is finished, or make it again"
         )
-    ledger = find_ledger(store, where)
+    ledger = find_head_and_table(store, where)
     if ledger is None:
         raise DataError(
             f"{where.asset}, snapshot {where.snapshot}: is not finished; make it, or name the snapshots that are:"
@@ -148,7 +148,7 @@ def _assets_of_same_kind(store: Store, asset: str) -> Iterable[str]:
     return list_assets(store, kind) if kind else ()
 
 
-def named_asset(name: str, kind: AssetKind, example: str) -> str:
+def address_from_fields(name: str, kind: AssetKind, example: str) -> str:
     """The address of an asset that a caller names by its fields, by its address, or by an address above it.
 
     Args:
@@ -159,7 +159,7 @@ def named_asset(name: str, kind: AssetKind, example: str) -> str:
     Raises:
         RecipeError: the name has another form.
 
-    >>> named_asset("wiki/v1", DOCUMENTS, "wiki/v1")
+    >>> address_from_fields("wiki/v1", DOCUMENTS, "wiki/v1")
     'sources/wiki/v1/documents'
     """
     check_name("name", name, example)
@@ -194,7 +194,7 @@ def shards_to_read(
     wanted = known if shards is None else set(shards)
     found: list[ReadShard] = []
     for partition in partitions:
-        beside = {name: _set_beside(store, partition, name) for name in sets}
+        beside = {name: _attribute_set_beside(store, partition, name) for name in sets}
         for name, shard in sorted(partition.shards.items()):
             if name in wanted:
                 found.append(
@@ -203,7 +203,7 @@ def shards_to_read(
     return found
 
 
-def _set_beside(store: Store, partition: ReadPartition, name: str) -> ReadPartition:
+def _attribute_set_beside(store: Store, partition: ReadPartition, name: str) -> ReadPartition:
     parent = partition.parent()
     names = names_in_asset_address(parent.asset)
     where = place(attributes_asset(names["source"], names["version"], name), parent.snapshot)

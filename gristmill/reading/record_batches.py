@@ -7,19 +7,26 @@ from typing import Any
 import pyarrow as pa
 
 from gristmill.errors import StoreError
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.id_index import hash_pair
 from gristmill.lake.store.protocol import Store
 from gristmill.reading.columns import ReadColumn, schema_of_columns
-from gristmill.reading.document_arrays import Row, RowLines, as_array, decode_rows, document_values, text_values
+from gristmill.reading.document_arrays import (
+    Row,
+    RowLines,
+    decode_rows,
+    document_values,
+    text_values,
+    values_as_arrow_array,
+)
 from gristmill.reading.feeds import (
     AlignedFeed,
     ForwardFeed,
     LabelFeed,
     PickedFeed,
     pair_of_row,
-    some_lines,
-    whole_lines,
+    read_picked_lines,
+    read_shard_lines,
 )
 from gristmill.reading.label_arrays import label_arrays
 from gristmill.reading.partitions import ReadShard
@@ -62,7 +69,7 @@ class BatchReader:
         """
         for values in self._value_blocks(shard, origin, picked):
             arrays = [
-                found if isinstance(found, pa.Array) else as_array(column, found)
+                found if isinstance(found, pa.Array) else values_as_arrow_array(column, found)
                 for column, found in zip(self.columns, values, strict=True)
             ]
             yield pa.record_batch(arrays, schema=self.schema)
@@ -80,7 +87,9 @@ class BatchReader:
     def _value_blocks(self, shard: ReadShard, origin: dict[str, str], picked: Picked | None) -> Iterator[list[Any]]:
         """The values of each column, as a list or an array, block by block."""
         file = shard.file(self.store)
-        blocks = whole_lines(file, verified=self.verified) if picked is None else some_lines(file, list(picked))
+        blocks = (
+            read_shard_lines(file, verified=self.verified) if picked is None else read_picked_lines(file, list(picked))
+        )
         feeds = self._label_feeds(shard, some=picked is not None)
         for held in blocks:
             rows = decode_rows(held)
@@ -94,7 +103,7 @@ class BatchReader:
     def _label_feeds(self, shard: ReadShard, *, some: bool) -> dict[str, LabelFeed]:
         feeds: dict[str, LabelFeed] = {}
         for name, (where, beside) in shard.sets.items():
-            file = shard_file(self.store, where, beside)
+            file = open_shard(self.store, where, beside)
             if not shard.is_whole:
                 feeds[name] = ForwardFeed(file, verified=self.verified)
             elif some:

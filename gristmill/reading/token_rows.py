@@ -12,7 +12,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_index, mix_asset, place
 from gristmill.lake.asset_kinds import ledger_of_asset, names_in_asset_address
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.json_object import read_free_form
@@ -24,7 +24,7 @@ from gristmill.recipes.row_format import Text, format_from_mapping
 from gristmill.stages.token_cache.part import PartRecord, row_with_folder
 from gristmill.stages.token_cache.token_stream import INDEX_MEND, TokenStream, open_split
 from gristmill.tracing.rows import Partition
-from gristmill.tracing.tokens import traced_shard
+from gristmill.tracing.tokens import trace_shard_documents
 
 DecodeRows = Callable[[list[list[int]]], list[str]]
 """Decodes the token ids of each row to text."""
@@ -137,7 +137,9 @@ class TokenRows(Rows):
                 f"{part.cache.place.asset}, snapshot {where.snapshot}: shard {name} was tokenized from another version:"
                 f" {where.asset} was made again since; make the token cache"
             )
-        return np.flatnonzero(traced_shard(part.cache, part.mix, old, shard).splits == SPLITS.index(self._split))
+        return np.flatnonzero(
+            trace_shard_documents(part.cache, part.mix, old, shard).splits == SPLITS.index(self._split)
+        )
 
     def _document_blocks(self, part: _Part, name: str) -> Iterator[tuple[int, int, list[Pair]]]:
         """(number of the first document, documents, their pairs) of each block of a shard of the mix."""
@@ -145,7 +147,7 @@ class TokenRows(Rows):
         if not self._paired:
             yield 0, shard.rows, []
             return
-        for first, rows in shard_file(self._store, part.mix.place, shard).rows(IdPair, verified=self._verified):
+        for first, rows in open_shard(self._store, part.mix.place, shard).rows(IdPair, verified=self._verified):
             yield first, len(rows), [row.pair for row in rows]
 
     def _token_batch(self, first: int, documents: Any, pairs: list[Pair], origin: dict[str, str]) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.text.column import TextColumn, text_columns
-from gristmill.text.huge.blocks import Cut, Sums, line_end, measured_in_blocks
+from gristmill.text.huge.blocks import Cut, Sums, last_line_end, measured_in_blocks
 from gristmill.text.huge.limits import TooManySpans
 from gristmill.text.huge.windows import HUGE
 from gristmill.text.shared import shared
@@ -120,7 +120,7 @@ class Batch(Sequence[Document]):
         self,
         measure: Callable[[TextColumn], Sums],
         finish: Callable[[dict[str, Any]], Measured] = dict,
-        cut: Cut = line_end,
+        cut: Cut = last_line_end,
         size: int = HUGE,
     ) -> dict[str, Any]:
         """Measures all columns, and a huge text block by block, as though each block were a text.

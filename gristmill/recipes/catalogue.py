@@ -20,7 +20,7 @@ from gristmill.lake.address import (
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import FINGERPRINTS, PACKAGED, kind_of, names_in_asset_address
 from gristmill.plugins import Door
-from gristmill.recipes.code.digest import declare_again
+from gristmill.recipes.code.digest import redeclare_packages
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.named_sources import check_dedupe
 from gristmill.recipes.edits.carried import carried_name, original_set_name
@@ -29,12 +29,12 @@ from gristmill.recipes.edits.transform import Transform
 from gristmill.recipes.export import Export
 from gristmill.recipes.label import Score, Spans
 from gristmill.recipes.mix import ALL, Mix, Stream
-from gristmill.recipes.mixture.origin_columns import with_origins
+from gristmill.recipes.mixture.origin_columns import set_origin_values
 from gristmill.recipes.models.checks import check_models
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.rows_recipe import RowsRecipe, read_rows_recipes, rows_problems
-from gristmill.recipes.selection import Selection, sql_unchecked
+from gristmill.recipes.selection import Selection, skip_sql_checks
 from gristmill.recipes.shelf import known_recipe, read_shelf
 from gristmill.recipes.source import Source
 from gristmill.recipes.source_versions import check_there
@@ -172,7 +172,7 @@ class Catalogue:
             source = self.sources[stream.source]
             declared = source.origins | ({"language": stream.language} if stream.language else {})
             who = f"mix {mix.name!r}, stream {stream.key!r} of source {source.name!r}"
-            streams.append(with_origins(stream, declared, who))
+            streams.append(set_origin_values(stream, declared, who))
         same = all(new is old for new, old in zip(streams, mix.streams, strict=True))
         return mix if same else replace(mix, streams=tuple(streams))
 
@@ -380,13 +380,13 @@ def read_catalogue(packages: tuple[str, ...], *, checked: bool = True) -> Catalo
             shelf.
     """
     catalogue = _read_once(packages, checked=checked)
-    declare_again(packages)
+    redeclare_packages(packages)
     return catalogue
 
 
 @cache
 def _read_once(packages: tuple[str, ...], *, checked: bool) -> Catalogue:
-    with nullcontext() if checked else sql_unchecked():
+    with nullcontext() if checked else skip_sql_checks():
         catalogue = _read_catalogue(packages)
     if checked:
         catalogue.check_sql()

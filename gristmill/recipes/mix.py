@@ -17,7 +17,7 @@ from gristmill.lake.ledger.model import Recipe
 from gristmill.recipes.mixture.block_reading import read_in_blocks
 from gristmill.recipes.mixture.held_out import HeldOut
 from gristmill.recipes.mixture.languages import check_language
-from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
+from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, reading_from_weights, solve_reading
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_from_mapping
 from gristmill.recipes.rules import Column
@@ -265,9 +265,9 @@ class Mix:
         """
         portions = self._stream_portions
         if self.packed_streams and self.sequence_length is None and not self.solves_token_shares:
-            solved = read_weights(portions, tokens)
+            solved = reading_from_weights(portions, tokens)
         else:
-            solved = read_shares(
+            solved = solve_reading(
                 portions,
                 tokens,
                 proportions=self.proportions,
@@ -339,7 +339,7 @@ class Mix:
         )
 
 
-def selection_recipe(name: str, selection: Selection, *, draft: bool) -> Recipe:
+def recipe_of_selection(name: str, selection: Selection, *, draft: bool) -> Recipe:
     """The recipe, for a ledger, of documents that a selection keeps.
 
     Args:

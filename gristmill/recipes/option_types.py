@@ -102,21 +102,21 @@ def _expected_value_hint(value: Any, hint: Any) -> str:
     if hint is Any:
         return ""
     if hint is Json:
-        return _json_mend(value)
+        return _json_value_hint(value)
     if origin is Annotated:
-        return _expected_value_hint(value, inner[0]) or _range_mend(value, inner[1:])
+        return _expected_value_hint(value, inner[0]) or _number_range_hint(value, inner[1:])
     if origin is Literal:
         return "" if isinstance(value, str) and value in inner else ", ".join(each or "''" for each in inner)
     if origin in {Union, UnionType}:
-        return _union_mend(value, inner)
+        return _union_type_hint(value, inner)
     if origin is not None:
-        return _container_mend(value, origin, inner)
+        return _container_type_hint(value, origin, inner)
     if hint in {bool, int, float, str}:
-        return _scalar_mend(value, hint)
+        return _scalar_type_hint(value, hint)
     return "" if not isinstance(hint, type) or isinstance(value, hint) else _type_in_words(hint)
 
 
-def _scalar_mend(value: Any, hint: type) -> str:
+def _scalar_type_hint(value: Any, hint: type) -> str:
     if hint is str and isinstance(value, str):
         return "a string without lone surrogates" if not value.isascii() and has_surrogate(value) else ""
     if hint in {bool, str}:
@@ -130,7 +130,7 @@ def _scalar_mend(value: Any, hint: type) -> str:
     return "" if math.isfinite(value) else "a finite number"
 
 
-def _range_mend(value: Any, notes: Iterable[Any]) -> str:
+def _number_range_hint(value: Any, notes: Iterable[Any]) -> str:
     """The range, if a number is outside."""
     for note in notes:
         if isinstance(note, msgspec.Meta):
@@ -141,7 +141,7 @@ def _range_mend(value: Any, notes: Iterable[Any]) -> str:
     return ""
 
 
-def _union_mend(value: Any, kinds: Iterable[Any]) -> str:
+def _union_type_hint(value: Any, kinds: Iterable[Any]) -> str:
     mends = []
     for kind in kinds:
         mend = _expected_value_hint(value, kind)
@@ -151,7 +151,7 @@ def _union_mend(value: Any, kinds: Iterable[Any]) -> str:
     return ", or ".join(dict.fromkeys(mends))
 
 
-def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
+def _container_type_hint(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
     if origin is Callable:
         return "" if callable(value) else "a function"
     if origin is Mapping:
@@ -178,7 +178,7 @@ def _container_mend(value: Any, origin: Any, inner: tuple[Any, ...]) -> str:
     return words if any(_expected_value_hint(each, inner[0]) for each in value) else ""
 
 
-def _json_mend(value: Any) -> str:
+def _json_value_hint(value: Any) -> str:
     """The ledger's encoder decides, because it makes the digest of the recipe."""
     if not isinstance(value, Mapping):
         return "a mapping from names to values of JSON"

@@ -13,7 +13,7 @@ from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.lake.rows.shard_file import unpack_pieces
 from gristmill.lake.rows.streamed_file import StreamedFile
 from gristmill.lake.store.hashing import Hashes
-from gristmill.lake.store.plain_files import first_link
+from gristmill.lake.store.plain_files import first_linked_path
 from gristmill.lake.store.protocol import ObjectVersion
 from gristmill.lake.store.read_ahead import Streams
 
@@ -158,7 +158,7 @@ class RawObject:
     @property
     def link(self) -> str:
         """The first part of its name that is a link; empty if no part is one, or the store is a bucket."""
-        self.told_link = first_link(getattr(self._store, "url", ""), self.path, self.name.count("/") + 1)
+        self.told_link = first_linked_path(getattr(self._store, "url", ""), self.path, self.name.count("/") + 1)
         return self.told_link
 
     def take_raw_span(self) -> RawSpan | None:

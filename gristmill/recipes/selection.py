@@ -40,7 +40,7 @@ _sql_checked = ContextVar("sql_checked", default=True)
 
 
 @contextmanager
-def sql_unchecked() -> Iterator[None]:
+def skip_sql_checks() -> Iterator[None]:
     """Selections that are made inside are only compared: the SQL of their rules is not checked, and starts no process.
 
     Whoever runs them calls `Selection.check_sql` first. An engine of rules checks its own rules in any case.
@@ -232,7 +232,7 @@ class Selection:
     @property
     def changes_rows(self) -> bool:
         """Whether a kept row may have other bytes than in the version that is read."""
-        return changes_rows(self.parameters())
+        return may_change_rows(self.parameters())
 
     def parameters(self) -> dict[str, Any]:
         """All that changes the output, as JSON, for the recipe in a ledger."""
@@ -311,7 +311,7 @@ def read_selection(parameters: Mapping[str, Any]) -> Selection:
     )
 
 
-def changes_rows(parameters: Mapping[str, Any]) -> bool:
+def may_change_rows(parameters: Mapping[str, Any]) -> bool:
     """Whether kept rows may have other bytes than in the version that was read.
 
     Args:

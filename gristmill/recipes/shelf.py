@@ -22,7 +22,7 @@ from gristmill.errors import RecipeError, error_in_words, is_failure, known_name
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import PACKAGED
 from gristmill.plugins import plugins_of_kind
-from gristmill.recipes.code.digest import declare, prepare_import
+from gristmill.recipes.code.digest import declare, import_package_from_source
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def read_shelf(kind: str, declared: type[T], packages: Sequence[str] = (HOME,)) 
     recipes: dict[str, T] = {}
     for package in packages:
         declared_by: list[tuple[object, str]] = []
-        prepare_import(package)
+        import_package_from_source(package)
         for module in _shelf_module_names(f"{package}.{kind}", required=package == HOME and kind not in _ADDED):
             recipe = _only_declaration(module, declared)
             name: str = recipe.name  # type: ignore[attr-defined]  # every shelf's type has a name
@@ -180,7 +180,7 @@ def _check_spelling(package: str, kind: str, declared: str) -> None:
 def _only_declaration(module: str, declared: type[T]) -> T:
     """The declaration of a module."""
     try:
-        recipes = declared_in(importlib.import_module(module), declared)
+        recipes = constants_of_type(importlib.import_module(module), declared)
     except RecipeError as error:
         raise RecipeError(f"{module}: {error}") from error
     except BaseException as error:
@@ -195,7 +195,7 @@ def _only_declaration(module: str, declared: type[T]) -> T:
     return recipes[0]
 
 
-def declared_in(module: ModuleType, declared: type[T]) -> list[T]:
+def constants_of_type(module: ModuleType, declared: type[T]) -> list[T]:
     """The constants of a type that a module declares; if it makes none itself, those that it imports.
 
     So a module may import a recipe and declare another that is made of it.

@@ -17,7 +17,7 @@ from gristmill.recipes.code.digest import check_same_output
 from gristmill.recipes.drift.bounds import Bounds, check_bounds
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT, QUARANTINE
 from gristmill.recipes.mixture.languages import check_language
-from gristmill.recipes.mixture.origin_columns import with_origins
+from gristmill.recipes.mixture.origin_columns import set_origin_values
 from gristmill.recipes.option_types import Json, check_pattern, check_types
 from gristmill.recipes.raw_object import Limits
 from gristmill.recipes.raw_rules import Everything, Folders, Hashed, Matching, OneToOne, Split, check_cuts, is_hidden
@@ -187,7 +187,7 @@ class Source:
         self._check_levels()
         self._check_versions()
         who = f"source {self.name!r}, revision"
-        bound = (with_origins(each, self.origins, f"{who} {each.version!r}") for each in self.revisions)
+        bound = (set_origin_values(each, self.origins, f"{who} {each.version!r}") for each in self.revisions)
         object.__setattr__(self, "revisions", tuple(bound))
         for field_name, pattern in (("select", self.select), ("checksums", self.checksums)):
             if pattern is not None:

@@ -14,11 +14,11 @@ from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.document import Document, Span
 from gristmill.lake.rows.label_values import (
     LabelRange,
-    declared_as,
+    declaration_of_label,
+    first_wrong_label,
     is_label_name,
     is_span_array,
     listed_spans,
-    wrong_label,
 )
 from gristmill.plugins import Door
 from gristmill.recipes.batch import Batch
@@ -180,11 +180,11 @@ class Tagger:
 
     def applies_to(self, source: str) -> bool:
         """Whether the documents of a source are tagged."""
-        return not self.only or declared_as(source, dict.fromkeys(self.only, True)) is True
+        return not self.only or declaration_of_label(source, dict.fromkeys(self.only, True)) is True
 
     def declaration(self, label: str) -> Score | Spans | None:
         """The declaration of a label, by its name or by a pattern; None if it is not declared."""
-        return declared_as(label, self.declared or {})
+        return declaration_of_label(label, self.declared or {})
 
     def is_exact(self, label: str) -> bool:
         """Whether the scores of a label are written with all their digits."""
@@ -303,15 +303,17 @@ class Tagger:
     def _check_labels(self, labels: Mapping[str, Column], lengths: Sequence[int]) -> None:
         """Compares labels with their declarations, and what is not declared with what can be written."""
         declared = self.declared
-        unknown = [name for name in labels if declared_as(name, declared) is None] if declared is not None else []
+        unknown = (
+            [name for name in labels if declaration_of_label(name, declared) is None] if declared is not None else []
+        )
         for name in sorted(unknown):
             number = next((i for i, value in enumerate(labels[name]) if value is not None), 0)
             raise TaggerFailed(number, f"label {name!r} is not in its labels=; {known_names(name, declared or ())}")
         vast = [number for number, length in enumerate(lengths) if length > MOST_SPANS]
         for name, values in labels.items():
-            label = declared_as(name, declared) if declared is not None else None
+            label = declaration_of_label(name, declared) if declared is not None else None
             kind, bounds = (label.kind, LabelRange(label.low, label.high)) if label else (None, LabelRange())
-            wrong = wrong_label(values, lengths, kind, bounds, optional=label is None or label.optional)
+            wrong = first_wrong_label(values, lengths, kind, bounds, optional=label is None or label.optional)
             if wrong:
                 raise TaggerFailed(wrong[0], f"label {name!r}: {wrong[1]}")
             for number in vast:

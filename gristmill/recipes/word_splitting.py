@@ -17,7 +17,7 @@ from gristmill.lake.rows.document import Document, Span
 from gristmill.lake.rows.label_values import listed_spans
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Column, Tagger, TaggerFailed
-from gristmill.text.characters.scripts import SPACELESS, divided_texts, language_by_script
+from gristmill.text.characters.scripts import SPACELESS, assume_divided_texts, language_by_script
 
 Splitter = Callable[[str], Iterable[str]]
 """Takes one line, without its line feed, and returns its words in their order. What is left between two words, such as
@@ -168,7 +168,7 @@ class _WithSplitters:
             msgspec.structs.replace(batch[place], text=each.text) for place, each in spaced.items()
         ]
         try:
-            with divided_texts():
+            with assume_divided_texts():
                 return {name: _column_as_list(column) for name, column in self.tagger.columns(Batch(documents)).items()}
         except TaggerFailed as error:
             raise TaggerFailed(list(spaced)[error.number], error.reason) from error

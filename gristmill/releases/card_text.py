@@ -37,7 +37,7 @@ def _card_lines(card: DataCard) -> Iterator[str]:
     yield ""
     yield from _markdown_table(
         ("stream", "source", "snapshots", "documents", "tokens", "share", "weight", "licence"),
-        [_stream_row(stream, card.tokens) for stream in card.streams],
+        [_stream_table_row(stream, card.tokens) for stream in card.streams],
     )
     for stream in card.streams:
         told = [_as_cell(each) for each in (stream.description, stream.terms, stream.homepage) if each]
@@ -106,7 +106,7 @@ def _training_lines(card: TrainingCard | msgspec.UnsetType) -> Iterator[str]:
     )
 
 
-def _stream_row(stream: StreamCard, tokens: int) -> tuple[str, ...]:
+def _stream_table_row(stream: StreamCard, tokens: int) -> tuple[str, ...]:
     snapshots = stream.snapshots
     shown = f"{len(snapshots)}, {snapshots[0]} to {snapshots[-1]}" if len(snapshots) > 2 else ", ".join(snapshots)
     return (

@@ -81,7 +81,7 @@ def croissant_metadata(card: DataCard, shards: Mapping[str, tuple[str, int]]) ->
         "url": next((stream.homepage for stream in card.streams if stream.homepage), ""),
         "version": f"1.0.0+{card.fingerprint[:16]}",
         "creator": [{"@type": "sc:Organization", "name": owner} for owner in card.owners],
-        "distribution": [*files, _file_set(list(shards))],
+        "distribution": [*files, _croissant_file_set(list(shards))],
         "recordSet": [
             {
                 "@type": "cr:RecordSet",
@@ -101,7 +101,7 @@ def _card_description(card: DataCard) -> str:
     return f"{words} For training it declares: {card.training.declared}." if card.training else words
 
 
-def _file_set(paths: list[str]) -> dict[str, Any]:
+def _croissant_file_set(paths: list[str]) -> dict[str, Any]:
     return {
         "@type": "cr:FileSet",
         "@id": "shards",

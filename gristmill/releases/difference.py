@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.lake.address import cache_asset, cache_index, place
 from gristmill.lake.asset_kinds import TOKEN_CACHE, kind_of
-from gristmill.lake.ledger.files import told_change
+from gristmill.lake.ledger.files import change_in_words
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease
 from gristmill.releases.training_difference import training_differences
@@ -85,7 +85,7 @@ def _recipe_differences(old: PinnedLedger, new: PinnedLedger) -> Iterator[str]:
     for key in sorted(old.recipe.keys() | new.recipe.keys()):
         was, is_ = (msgspec.json.decode(each.recipe.get(key, msgspec.Raw(b"null"))) for each in (old, new))
         if was != is_:
-            yield f"{new.asset}: recipe: {told_change(key, was, is_)}"
+            yield f"{new.asset}: recipe: {change_in_words(key, was, is_)}"
 
 
 def _count_differences(old: PinnedLedger, new: PinnedLedger, what: str) -> Iterator[str]:

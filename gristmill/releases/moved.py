@@ -9,13 +9,13 @@ from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pinned import PinnedRelease, check_unedited, pinned_path, read_pinned, withdrawn_path
-from gristmill.releases.pinned_objects import lost_object
+from gristmill.releases.pinned_objects import first_lost_object
 
 _PATH = re.compile(rb'("(?:[^"\\]|\\.)+)/(?:releases|token_caches|exports)/')
 """A JSON string that is a path in a lake, up to the lake's root."""
 
 
-def lake_left(data: bytes, path: str, digest: str) -> str:
+def lake_named_in_file(data: bytes, path: str, digest: str) -> str:
     """The lake that a file of a release names in place of its own; empty if it is not the file that the release names.
 
     Args:
@@ -61,7 +61,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     moved = {}
     for path, digest in sorted(release.files.items()):
         file = store.read_tagged(path)
-        here = redirected_file(file[0], path, digest, store.url) if file else None
+        here = redirect_release_file(file[0], path, digest, store.url) if file else None
         if file is None or here is None:
             return ()
         if here != file[0]:
@@ -73,7 +73,7 @@ def redirect_release(store: Store, name: str, mix: str, tokenizer: str, exports:
     return tuple(moved)
 
 
-def redirected_file(data: bytes, path: str, digest: str, url: str) -> bytes | None:
+def redirect_release_file(data: bytes, path: str, digest: str, url: str) -> bytes | None:
     """A file of a release as it is in the lake with this address; None if it is not the file that the release names.
 
     Args:
@@ -82,7 +82,7 @@ def redirected_file(data: bytes, path: str, digest: str, url: str) -> bytes | No
         digest: its content digest in the release.
         url: address of the lake.
     """
-    left = lake_left(data, path, digest)
+    left = lake_named_in_file(data, path, digest)
     here = data.replace(_json_path_prefix(left), _json_path_prefix(url)) if left else data
     try:
         return here if content_digest(here, path, url) == digest else None
@@ -106,7 +106,7 @@ def _check_objects(store: Store, release: PinnedRelease) -> None:
     Raises:
         DataError: it lacks one.
     """
-    lost = lost_object(store, release)
+    lost = first_lost_object(store, release)
     if lost:
         raise DataError(
             f"{lost}: {pinned_path(release.name)} names it with {release.objects[lost][1]:,} bytes, and this lake does"

@@ -32,7 +32,7 @@ class WholeLedger(msgspec.Struct, frozen=True):
     files: dict[str, str]
 
 
-def whole_ledger(store: Store, asset: str) -> WholeLedger:
+def read_whole_ledger(store: Store, asset: str) -> WholeLedger:
     """The ledger of a tokenizer, a model or a labelled set.
 
     Args:
@@ -49,7 +49,7 @@ def whole_ledger(store: Store, asset: str) -> WholeLedger:
     return decode_object(tagged[0], WholeLedger, path, "a ledger")
 
 
-def index_at(store: Store, asset: str) -> IndexLedger:
+def read_index_at(store: Store, asset: str) -> IndexLedger:
     """The ledger of an index.
 
     Args:
@@ -82,11 +82,11 @@ def named_objects(store: Store, ledgers: Sequence[PinnedLedger], tokenizer: str)
         if is_product(each.asset):
             objects |= dict(objects_of_slice(store, place(each.asset, each.snapshot)))
         elif each.asset == tokenizer_asset(tokenizer):
-            for name, sha256 in whole_ledger(store, each.asset).files.items():
+            for name, sha256 in read_whole_ledger(store, each.asset).files.items():
                 path = f"{each.asset}/{name}"
                 objects[path] = sha256, _object_size(store, path)
     for index in _export_indexes(ledgers):
-        objects |= dict(_release_objects(store, index_at(store, index)))
+        objects |= dict(_release_objects(store, read_index_at(store, index)))
     return dict(sorted(objects.items()))
 
 
@@ -132,7 +132,7 @@ def _object_size(store: Store, path: str) -> int:
     return entry.size
 
 
-def lost_object(store: Store, release: PinnedRelease) -> str:
+def first_lost_object(store: Store, release: PinnedRelease) -> str:
     """The path of the first object of a release that the lake does not have in its size; empty if it has all.
 
     Objects are listed, not read: `verify` reads them.
@@ -162,7 +162,7 @@ def check_there(store: Store, release: PinnedRelease) -> None:
         DataError: an object is lost, or a run is at work there, or was killed.
     """
     _check_free(store, release)
-    if lost := lost_object(store, release):
+    if lost := first_lost_object(store, release):
         raise DataError(f"{lost}: a ledger names it, and the lake does not have it in its size; {AGAIN}")
 
 
@@ -195,7 +195,7 @@ def check_kept(store: Store, release: PinnedRelease) -> None:
     """
     _check_free(store, release)
     named = named_objects(store, release.ledgers, release.tokenizer)
-    lost = lost_object(store, release) or _first_changed_slice(store, release)
+    lost = first_lost_object(store, release) or _first_changed_slice(store, release)
     lost = lost or next(iter(dict(named.items() ^ release.objects.items())), "")
     if lost:
         raise DataError(

@@ -20,9 +20,9 @@ from gristmill.releases.pinned_objects import (
     AGAIN,
     check_kept,
     check_there,
-    index_at,
     named_objects,
-    whole_ledger,
+    read_index_at,
+    read_whole_ledger,
 )
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML
 
@@ -43,8 +43,8 @@ def pinned_release(store: Store, name: str, mix: str, tokenizer: str, exports: S
         RecipeError: something was made by a draft, which may change under its name.
     """
     _check_not_withdrawn(store, name)
-    index = index_at(store, cache_index(mix, tokenizer))
-    indexes = [index, *(index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
+    index = read_index_at(store, cache_index(mix, tokenizer))
+    indexes = [index, *(read_index_at(store, EXPORT_INDEX.at(mix=mix, export=each)) for each in exports)]
     ledgers: dict[tuple[str, str], PinnedLedger] = {}
     for each in indexes:
         for upstream in each.inputs:
@@ -225,7 +225,7 @@ def pinned_ledger(store: Store, upstream: Upstream) -> PinnedLedger:
         recipe, fingerprint, totals, dropped = head.recipe, head.fingerprint, head.totals, head.dropped
         inputs = tuple((each.asset, each.snapshot, each.fingerprint) for each in head.inputs)
     else:
-        whole = whole_ledger(store, upstream.asset)
+        whole = read_whole_ledger(store, upstream.asset)
         recipe, fingerprint, inputs = whole.recipe, whole.fingerprint, whole.inputs
     if recipe.draft:
         raise RecipeError(f"{upstream.asset}: made by a draft, which may change under its name; remove draft=True")

@@ -8,7 +8,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.ledger.index_ledger import content_digest
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
-from gristmill.releases.moved import lake_left
+from gristmill.releases.moved import lake_named_in_file
 from gristmill.releases.pinned import PinnedRelease, pinned_path
 
 _MEND = "restore it from a copy: a release never changes"
@@ -57,7 +57,7 @@ def _file_findings(store: Store, where: str, path: str, digest: str, say: Say) -
         same = content_digest(tagged[0], path, store.url) == digest
     except DataError:
         same = False
-    left = "" if same else lake_left(tagged[0], path, digest)
+    left = "" if same else lake_named_in_file(tagged[0], path, digest)
     if left:
         say(
             f"{path}: a trainer that is given it reads the lake {left}, from which this one was copied; `release` with"

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.files import ABSENT, told_change
+from gristmill.lake.ledger.files import ABSENT, change_in_words
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.card_files import CARD
-from gristmill.releases.moved import redirected_file
+from gristmill.releases.moved import redirect_release_file
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import DATA_YAML
@@ -42,7 +42,7 @@ def training_differences(store: Store, before: PinnedRelease, after: PinnedRelea
     for name in dict.fromkeys([*old, *new]):
         was, is_ = old.get(name, ABSENT), new.get(name, ABSENT)
         if was != is_:
-            yield f"training: {told_change(name, was, is_)}"
+            yield f"training: {change_in_words(name, was, is_)}"
     for one, other in ((before, after), (after, before)):
         yield from (f"{path}: only in {one.name}" for path in sorted(_exported_names(one) - _exported_names(other)))
 
@@ -77,7 +77,7 @@ def _release_files(store: Store, release: PinnedRelease, name: str) -> Iterator[
     path = f"{RELEASES}{release.name}/{name}"
     if path in release.files:
         tagged = store.read_tagged(path)
-        data = redirected_file(tagged[0], path, release.files[path], store.url) if tagged else None
+        data = redirect_release_file(tagged[0], path, release.files[path], store.url) if tagged else None
         if data is None:
             raise DataError(
                 f"{path}: is lost or edited; `gristmill release` with the words of this release writes it again"

@@ -88,7 +88,7 @@ def draw_histogram(histogram: Histogram, title: str, unit: str) -> str:
     room = HEIGHT - TOP - BOTTOM
     step = (WIDTH - LEFT - 8) / len(histogram.counts)
     base = HEIGHT - BOTTOM
-    parts = begun_drawing(title, most)
+    parts = svg_drawing_head(title, most)
     every = -(-len(histogram.counts) // 14)  # labels must not overlap
     for number, count in enumerate(histogram.counts):
         left, tall = LEFT + number * step, room * count / most
@@ -98,12 +98,12 @@ def draw_histogram(histogram: Histogram, title: str, unit: str) -> str:
             f' fill="{BAR}"><title>{name}</title></rect>'
         )
         if number % every == 0:
-            parts.append(text_at(left, base + 14, _binary_unit_number(histogram.edges[number])))
-    parts.append(text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.value_count:,} in all"))
+            parts.append(svg_text_at(left, base + 14, _binary_unit_number(histogram.edges[number])))
+    parts.append(svg_text_at(LEFT, HEIGHT - 8, f"{unit}; {histogram.value_count:,} in all"))
     return "".join([*parts, "</svg>"])
 
 
-def begun_drawing(title: str, most: int) -> list[str]:
+def svg_drawing_head(title: str, most: int) -> list[str]:
     """The first elements of a drawing of bars as SVG: its title, its scale and the line below the bars.
 
     Args:
@@ -117,14 +117,14 @@ def begun_drawing(title: str, most: int) -> list[str]:
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     return [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        text_at(8, 16, title, size=13),
-        text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
-        text_at(LEFT - 6, base, "0", anchor="end"),
+        svg_text_at(8, 16, title, size=13),
+        svg_text_at(LEFT - 6, TOP + 8, f"{most:,}", anchor="end"),
+        svg_text_at(LEFT - 6, base, "0", anchor="end"),
         f'<line x1="{LEFT}" y1="{base}" x2="{WIDTH - 8}" y2="{base}" stroke="{FAINT}"/>',
     ]
 
 
-def text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:
+def svg_text_at(x: float, y: float, words: str, *, anchor: str = "start", size: int = 11) -> str:
     """The SVG of words in a drawing.
 
     Args:

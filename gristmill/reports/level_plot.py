@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from gristmill.reports.histogram import BAR, FAINT, TEXT, text_at
+from gristmill.reports.histogram import BAR, FAINT, TEXT, svg_text_at
 from gristmill.reports.retention_plot import MARK
 
 ACROSS = 3
@@ -56,7 +56,7 @@ def draw_levels(panels: Sequence[Panel], snapshots: Sequence[str]) -> str:
         down, right = divmod(number, ACROSS)
         parts.append(f'<g transform="translate({right * (PANEL + GAP)},{down * (TALL + GAP)})">')
         parts += [*_panel_svg(panel, snapshots), "</g>"]
-    return "".join([*parts, text_at(4, height - 4, _LEGEND), "</svg>"])
+    return "".join([*parts, svg_text_at(4, height - 4, _LEGEND), "</svg>"])
 
 
 def _panel_svg(panel: Panel, snapshots: Sequence[str]) -> list[str]:
@@ -73,7 +73,7 @@ def _panel_svg(panel: Panel, snapshots: Sequence[str]) -> list[str]:
     newest = panel.values[-1]
     colour = MARK if panel.wrong else TEXT
     said = "none" if newest is None else panel.words(newest)
-    title = text_at(4, 15, f"{_end_of_words(panel.title, _LETTERS - len(said))}: {said}", size=12)
+    title = svg_text_at(4, 15, f"{_end_of_words(panel.title, _LETTERS - len(said))}: {said}", size=12)
     parts = [title.replace(f'fill="{TEXT}"', f'fill="{colour}"')]
     if edges and panel.level is not None:
         top, bottom = at(min(panel.most, high)), at(max(panel.least, low))
@@ -93,7 +93,7 @@ def _panel_svg(panel: Panel, snapshots: Sequence[str]) -> list[str]:
                 f' fill-opacity="{1 if last else 0.55}"><title>{escape(f"{key}: {panel.words(value)}")}</title></rect>'
             )
         parts.append(
-            text_at(4 + (number + 0.5) * step, TALL - 5, _end_of_words(key, int(step / 5)), anchor="middle", size=9)
+            svg_text_at(4 + (number + 0.5) * step, TALL - 5, _end_of_words(key, int(step / 5)), anchor="middle", size=9)
         )
     if panel.level is not None:
         y = at(panel.level)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from gristmill.reports.histogram import BAR, BOTTOM, FAINT, HEIGHT, LEFT, TEXT, TOP, WIDTH, text_at
+from gristmill.reports.histogram import BAR, BOTTOM, FAINT, HEIGHT, LEFT, TEXT, TOP, WIDTH, svg_text_at
 from gristmill.reports.score_plot import short_number
 
 MARK = "#cf222e"
@@ -29,11 +29,11 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
-        text_at(8, 16, title, size=13),
+        svg_text_at(8, 16, title, size=13),
     ]
     for share in (0, 0.5, 1):
         y = base - share * room
-        parts.append(text_at(LEFT - 6, y + 4, f"{share:.0%}", anchor="end"))
+        parts.append(svg_text_at(LEFT - 6, y + 4, f"{share:.0%}", anchor="end"))
         parts.append(f'<line x1="{LEFT}" y1="{y}" x2="{WIDTH - 8}" y2="{y}" stroke="{FAINT}"/>')
     for curve, colour, dashes in ((every, BAR, ""), (kept, TEXT, ' stroke-dasharray="5 3"')):
         steps = " ".join(f"{across(at):.1f},{base - share * room:.1f}" for at, share in curve)
@@ -46,14 +46,14 @@ def draw_retention(every: Curve, kept: Curve, thresholds: Sequence[tuple[str, fl
             # The words stand where no curve is: below it as long as most documents are above the threshold.
             high = next(share for point, share in every if point >= at) > 0.5
             y = base - 6 - 13 * (number % 8) if high else TOP + 10 + 13 * (number % 8)
-            parts.append(text_at(x + (-4 if right else 4), y, words, anchor="end" if right else "start"))
+            parts.append(svg_text_at(x + (-4 if right else 4), y, words, anchor="end" if right else "start"))
     shown = [each for each, _ in every]
     ticks = shown if len(shown) <= 6 else [shown[round(part * (len(shown) - 1) / 5)] for part in range(6)]
     parts += [  # a number at the right edge would be cut
-        text_at(min(across(at), WIDTH - 4 * len(short_number(at))), base + 14, short_number(at), anchor="middle")
+        svg_text_at(min(across(at), WIDTH - 4 * len(short_number(at))), base + 14, short_number(at), anchor="middle")
         for at in ticks
     ]
-    parts.append(text_at(LEFT, HEIGHT - 8, legend))
+    parts.append(svg_text_at(LEFT, HEIGHT - 8, legend))
     return "".join([*parts, "</svg>"])
 
 

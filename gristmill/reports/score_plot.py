@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gristmill.reports.histogram import BAR, BOTTOM, HEIGHT, LEFT, TOP, WIDTH, begun_drawing, text_at
+from gristmill.reports.histogram import BAR, BOTTOM, HEIGHT, LEFT, TOP, WIDTH, svg_drawing_head, svg_text_at
 
 BINS = 40
 
@@ -20,7 +20,7 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
     room = HEIGHT - TOP - BOTTOM
     step = (WIDTH - LEFT - 8) / len(counts)
     base = HEIGHT - BOTTOM
-    parts = begun_drawing(title, most)
+    parts = svg_drawing_head(title, most)
     for number, count in enumerate(counts):
         if count:
             tall = max(room * count / most, 1)  # a single row among a billion can be seen
@@ -30,9 +30,9 @@ def draw_scores(edges: Sequence[float], counts: Sequence[int], title: str, legen
                 f' height="{tall:.1f}" fill="{BAR}"><title>{name}</title></rect>'
             )
     places = sorted({round(share * len(counts)) for share in (0, 0.25, 0.5, 0.75)} - {len(counts)})
-    parts += [text_at(LEFT + place * step, base + 14, short_number(edges[place])) for place in places]
-    parts.append(text_at(WIDTH - 8, base + 14, short_number(edges[-1]), anchor="end"))
-    parts.append(text_at(LEFT, HEIGHT - 8, legend))
+    parts += [svg_text_at(LEFT + place * step, base + 14, short_number(edges[place])) for place in places]
+    parts.append(svg_text_at(WIDTH - 8, base + 14, short_number(edges[-1]), anchor="end"))
+    parts.append(svg_text_at(LEFT, HEIGHT - 8, legend))
     return "".join([*parts, "</svg>"])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
-from gristmill.lake.rows.label_values import declared_as
+from gristmill.lake.rows.label_values import declaration_of_label
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import open_columns
 from gristmill.scores.label_columns import ColumnsHead, make_columns
@@ -94,11 +94,11 @@ def has_kinds(head: ColumnsHead, kinds: Mapping[str, str] | None) -> bool:
         kinds: the kind of each label, as its tagger declares it; None: the tagger is not known, so any kind is right.
     """
     return kinds is None or all(
-        (declared_as(label, kinds) == "score") == (kind == "score") for label, kind in head.kinds.items()
+        (declaration_of_label(label, kinds) == "score") == (kind == "score") for label, kind in head.kinds.items()
     )
 
 
-def described_before(
+def read_described_set(
     store: Store, partition: Place, shards: Sequence[Shard], kinds: Mapping[str, str] | None = None
 ) -> Described | None:
     """The statistics of an attribute set whose shards all have their columns, of the same kinds; else None.
@@ -142,7 +142,11 @@ def _describe_partition(
         for each in head.statistics:
             parts.setdefault(each.name, []).append(each)
     labels = tuple(sum_statistics(parts[name]) for name in sorted(parts))
-    unknown = {label.name for label in labels if label.kind == "spans" and declared_as(label.name, kinds or {}) is None}
+    unknown = {
+        label.name
+        for label in labels
+        if label.kind == "spans" and declaration_of_label(label.name, kinds or {}) is None
+    }
     left_out = sum(head.left_out for head in heads)
     return Described(partition, sum(s.rows for s in shards), labels, read, left_out, frozenset(unknown))
 

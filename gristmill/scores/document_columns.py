@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
@@ -82,7 +82,7 @@ class DocumentColumnsHead(msgspec.Struct, frozen=True):
         content: digest of the content of the shard that it was made from.
         fields: path and type of each field that a rule asked for, sorted.
         absent: rows that lack a field's key, by the name of its column; null is a value.
-        unread_urls: rows whose `metadata.url` is no text, but may hold URLs: see holds_urls().
+        unread_urls: rows whose `metadata.url` is no text, but may hold URLs: see may_hold_urls().
     """
 
     format: int
@@ -92,10 +92,10 @@ class DocumentColumnsHead(msgspec.Struct, frozen=True):
     unread_urls: int = 0
 
 
-def holds_urls(value: object) -> bool:
+def may_hold_urls(value: object) -> bool:
     """Whether a value that is no text may have URLs in it, as a list or an object may; a number has none.
 
-    >>> [holds_urls(each) for each in (["https://a.example"], {}, 7, None, "https://a.example")]
+    >>> [may_hold_urls(each) for each in (["https://a.example"], {}, 7, None, "https://a.example")]
     [True, True, False, False, False]
     """
     return not (value is None or isinstance(value, str | int | float))
@@ -130,7 +130,7 @@ def make_document_columns(
         StoreError: the shard is not the one that its ledger names.
     """
     fields = tuple(sorted(set(wanted)))
-    file = shard_file(store, partition, shard)
+    file = open_shard(store, partition, shard)
     absent: dict[str, int] = {}
     rows = _RowColumns(fields, file.path)
     batches = [rows.column_batch(block, absent) for block in file.blocks()]
@@ -164,7 +164,7 @@ class _RowColumns:
         lacking: dict[str, int] = {}
         values = self._reader.fields(rows, lacking)
         urls = self._optional_values(self._with_url, block, "url")
-        self.unread_urls += sum(map(holds_urls, urls))
+        self.unread_urls += sum(map(may_hold_urls, urls))
         columns: dict[str, Any] = {
             "id": pa.array([id_ for _, id_ in pairs], pa.string()),
             "source": pa.array([source for source, _ in pairs], pa.string()),

@@ -20,7 +20,7 @@ from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.described import Described
-from gristmill.scores.excerpts import document_at, excerpt_around_spans, spans_at
+from gristmill.scores.excerpts import excerpt_around_spans, read_document_at, read_label_spans
 from gristmill.scores.statistics import LabelStatistics
 
 End = Literal["lowest", "highest"]
@@ -87,11 +87,11 @@ def write_examples(store: Store, described: Described, shards: Sequence[Shard]) 
         if shard not in beside or beside[shard].ids != sets[shard].ids:
             raise DataError(f"{described.place.asset}: shard {shard} is not of its documents; make it again")
         if (shard, row) not in texts:
-            texts[shard, row] = document_at(store, documents, beside[shard], row)
+            texts[shard, row] = read_document_at(store, documents, beside[shard], row)
         found = texts[shard, row]
         if found.pair in blocked:
             continue
-        spans = spans_at(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
+        spans = read_label_spans(store, described.place, sets[shard], row, label.name) if label.kind == "spans" else []
         excerpt, marks, others = excerpt_around_spans(found.text, spans)
         examples.append(Example(label.name, end, value, shard, row, *found.pair, excerpt, marks, others))
     file = ExamplesFile({shard.name: shard.content for shard in shards}, tuple(examples))
@@ -107,7 +107,7 @@ def extreme_examples(described: Described) -> Iterator[tuple[LabelStatistics, En
             yield from ((label, end, *each) for each in getattr(label, end))
 
 
-def stated_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
+def examples_in_file(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
     """The examples as their file states them; None if there are none of these very shards.
 
     Args:
@@ -128,19 +128,19 @@ def stated_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> 
 def read_examples(store: Store, partition: Place, shards: Iterable[Shard]) -> tuple[Example, ...] | None:
     """The examples that people are shown: without documents that a blocklist names.
 
-    Args: as in stated_examples().
+    Args: as in examples_in_file().
 
     Returns:
         None if there are none of these very shards.
     """
-    stated = stated_examples(store, partition, shards)
+    stated = examples_in_file(store, partition, shards)
     if stated is None:
         return None
     blocked = listed_pairs(store)
     return tuple(each for each in stated if (each.source, each.id) not in blocked)
 
 
-def holds_listed(store: Store, partition: Place, blocked: set[Pair]) -> bool:
+def has_blocklisted_example(store: Store, partition: Place, blocked: set[Pair]) -> bool:
     """Whether the examples of a partition have a document that a blocklist names, or cannot be read."""
     stored = store.read_tagged(examples_path(partition))
     if stored is None:

@@ -7,7 +7,7 @@ import msgspec
 
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_in_asset_address
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.batches import TextRow, decode_rows
@@ -18,12 +18,12 @@ EXCERPT = 300
 
 
 def _read_document_line(store: Store, partition: Place, shard: Shard, row: int) -> tuple[str, bytes]:
-    file = shard_file(store, partition, shard)
+    file = open_shard(store, partition, shard)
     first, rows = file.rows_around(row)
     return file.path, rows[row - first]
 
 
-def document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:
+def read_document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextRow:
     """A document.
 
     Args:
@@ -36,7 +36,7 @@ def document_at(store: Store, documents: Place, shard: Shard, row: int) -> TextR
     return decode_rows(msgspec.json.Decoder(TextRow), line + b"\n", path, row)[0]
 
 
-def spans_at(store: Store, partition: Place, shard: Shard, row: int, label: str) -> Sequence[Any]:
+def read_label_spans(store: Store, partition: Place, shard: Shard, row: int, label: str) -> Sequence[Any]:
     """The spans of a label; none if the row lacks it.
 
     Args:

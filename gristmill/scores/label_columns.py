@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_in_asset_address
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
-from gristmill.lake.rows.label_values import declared_as
+from gristmill.lake.rows.label_values import declaration_of_label
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.scores.parquet_upload import write_parquet
@@ -135,7 +135,7 @@ def _columns_head(
 def _attribute_row_chunks(
     store: Store, partition: Place, shard: Shard, name: str
 ) -> Iterator[tuple[int, list[AttributeRow]]]:
-    file = shard_file(store, partition, shard)
+    file = open_shard(store, partition, shard)
     first, waiting = 0, list[AttributeRow]()
     for block in file.blocks():
         lines = split_rows(block)
@@ -165,7 +165,7 @@ def _label_batch(
         spans = [row.labels.get(label) for row in rows]
         if label in lists:
             columns[f"{name}__{label}__list"] = list_array(spans)
-        kind: Kind = "score" if declared_as(label, kinds or {}) == "score" else "spans"
+        kind: Kind = "score" if declaration_of_label(label, kinds or {}) == "score" else "spans"
         places = np.array([i for i, each in enumerate(spans) if (each if kind == "score" else each is not None)], int)
         present = [spans[i] or [] for i in places]
         highest = np.array([max((score for _, _, score in each), default=np.nan) for each in present], np.float64)

@@ -108,7 +108,7 @@ class Sketch(msgspec.Struct, frozen=True):
             return [least, most], [self.total]
         keys = np.array(list(self.counts))
         low, high = (math.copysign(min(abs(end), HUGE), end) if abs(end) >= _TINY else 0.0 for end in (least, most))
-        edges = _doubling_edges(keys, bins, high) if doubling else _equal_edges(keys, bins, low, high)
+        edges = _doubling_bin_edges(keys, bins, high) if doubling else _equal_bin_edges(keys, bins, low, high)
         edges[0], edges[-1] = min(edges[0], least), max(edges[-1], most)  # numbers that count as 0 or 2**60
         inner, numbers = edges[1:-1], _bucket_edges(keys)
         places = np.where(keys < 0, np.searchsorted(inner, numbers, "left"), np.searchsorted(inner, numbers, "right"))
@@ -117,7 +117,7 @@ class Sketch(msgspec.Struct, frozen=True):
         return edges.tolist(), counts.tolist()
 
 
-def _equal_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) -> NDArray[np.float64]:
+def _equal_bin_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) -> NDArray[np.float64]:
     """Multiples of a power of two. The widest bucket is not wider, so no bucket has such a multiple inside."""
     outer = np.where(keys < 0, -low, high)
     widths = np.minimum(_bucket_edges(np.abs(keys) + 1), outer) - np.abs(_bucket_edges(keys))
@@ -128,7 +128,7 @@ def _equal_edges(keys: NDArray[np.int64], bins: int, low: float, high: float) ->
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1).astype(np.float64) * step
 
 
-def _doubling_edges(keys: NDArray[np.int64], bins: int, high: float) -> NDArray[np.float64]:
+def _doubling_bin_edges(keys: NDArray[np.int64], bins: int, high: float) -> NDArray[np.float64]:
     """Edges of every so many buckets. A doubling has 64 buckets."""
     first, last = int(keys[keys > 0][0]), int(keys[-1])
     last += high > bucket_inner_edge(last) or last == first

@@ -32,7 +32,7 @@ from gristmill.lake.store.adopted import Root
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object
 from gristmill.lake.store.protocol import Entry, ObjectVersion, Store
-from gristmill.releases.moved import lake_left
+from gristmill.releases.moved import lake_named_in_file
 from gristmill.releases.pins import named_by_indexes, pinned_by_releases
 from gristmill.stages.export.index import release_folder
 from gristmill.takedowns.own_objects import why_not_own
@@ -82,7 +82,7 @@ class _Made(NamedTuple):
     version: ObjectVersion | None = None
 
 
-def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
+def find_unread_objects(store: Store, read: Collection[str]) -> UnreadObjects:
     """The objects of a lake that nobody has read and no current ledger proves by its digest, each with the reason.
 
     Args:
@@ -125,7 +125,7 @@ def find_unread(store: Store, read: Collection[str]) -> UnreadObjects:
                 found.strays.update(_replaced_object_reasons(store, entry, _Made(digest)))
                 continue
         unnamed.setdefault(_folder_to_name(path), _OLD if part_at(path) else why)
-    _add_unnamed(store, found, unnamed)
+    _add_unnamed_objects(store, found, unnamed)
     found.elsewhere.extend(raw.assets_outside())
     found.raw.update({path: why for path, why in odd.items() if _RAW.match(f"{path}/")})
     found.strays.update({path: why for path, why in odd.items() if path not in found.raw})
@@ -139,17 +139,17 @@ def _folder_to_name(path: str) -> str:
     return part[1] if part else release_folder(path) or path
 
 
-def _add_unnamed(store: Store, found: UnreadObjects, unnamed: Mapping[str, str]) -> None:
+def _add_unnamed_objects(store: Store, found: UnreadObjects, unnamed: Mapping[str, str]) -> None:
     """Adds objects and folders that no ledger names, and why, by path: of parts also why `gc` keeps them."""
     pinned = pinned_by_releases(store, damaged=True) if unnamed else {}
     indexed = named_by_indexes(store, damaged=True) if unnamed else {}
     for path, why in unnamed.items():
         name = path.rstrip("/").rpartition("/")[2]
         sort = found.old if path.startswith(_TRAINED) and why != _AT_WORK else found.strays
-        sort[path] = _kept_for(pinned.get(name, ()), indexed.get(name, ())) or why
+        sort[path] = _kept_part_reason(pinned.get(name, ()), indexed.get(name, ())) or why
 
 
-def _kept_for(releases: Sequence[str], indexes: Sequence[str]) -> str:
+def _kept_part_reason(releases: Sequence[str], indexes: Sequence[str]) -> str:
     """Why `gc` keeps a part, and the mend; empty if neither a file of a release nor one of an index names it.
 
     `make` tells what holds an index back, such as an edition with less than half of what those before had.
@@ -184,7 +184,7 @@ def _has_digest(store: Store, path: str, digest: str) -> bool:
     data = store.read(path)
     try:
         return digest in {hashlib.sha256(data).hexdigest(), content_digest(data, path, store.url)} or bool(
-            lake_left(data, path, digest)
+            lake_named_in_file(data, path, digest)
         )
     except DataError:
         return False

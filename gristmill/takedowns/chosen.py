@@ -18,7 +18,7 @@ from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
 from gristmill.lake.asset_kinds import DOCUMENTS, MIX, RAW, kind_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair, TextRow
@@ -50,10 +50,10 @@ class UrlRow(IdPair):
     @property
     def urls(self) -> list[str] | None:
         """Its URLs: a string, or each string of a list; None if it is another value, which may hold URLs."""
-        from gristmill.scores.document_columns import holds_urls  # noqa: PLC0415 - pyarrow takes 0.4 s to import
+        from gristmill.scores.document_columns import may_hold_urls  # noqa: PLC0415 - pyarrow takes 0.4 s to import
 
         each = self.value if isinstance(self.value, list) else [self.value]
-        return None if any(map(holds_urls, each)) else [url for url in each if isinstance(url, str)]
+        return None if any(map(may_hold_urls, each)) else [url for url in each if isinstance(url, str)]
 
     @property
     def value(self) -> Any:
@@ -70,7 +70,7 @@ def url_matcher(pattern: str) -> "re.Pattern[str]":
     return re.compile(".*".join(map(re.escape, re.split(r"\*+", pattern))), re.DOTALL)
 
 
-def by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
+def find_documents_by_url(store: Store, pattern: str, search: Search, *, scan: bool) -> Pairs:
     """The documents whose `metadata.url` matches a pattern, in any version or in a mix.
 
     Args:
@@ -119,7 +119,7 @@ def _url_rows_of_shard(
     return rows, file.head.unread_urls
 
 
-def by_content(store: Store, digest: str, search: Search, *, scan: bool) -> Pairs:
+def find_documents_by_digest(store: Store, digest: str, search: Search, *, scan: bool) -> Pairs:
     """The documents whose text has a digest, in any version or in a mix.
 
     Args:
@@ -191,7 +191,7 @@ def _ask_each_shard(store: Store, search: Search, asked: _Question, *, scan: boo
                     _note_unsearched_shard(search, partition, f"{why}; --scan reads its rows", shard)
                 elif unread != 0:
                     unread = 0
-                    for _, rows in shard_file(store, partition.place, shard).rows(asked.row_type):
+                    for _, rows in open_shard(store, partition.place, shard).rows(asked.row_type):
                         answers = [asked.of_row(row) for row in rows]
                         found.update(row.pair for row, chosen in zip(rows, answers, strict=True) if chosen)
                         unread += answers.count(None)

@@ -63,12 +63,12 @@ def due_slices(store: Store, search: Search, blocklist: str) -> Iterator[DueSlic
             slices.setdefault((found.asset, found.snapshot), set()).add(found.shard)
     for (asset, snapshot), shards in slices.items():
         here = place(asset, snapshot)
-        by = _named_by(store, here, blocklist)
+        by = _place_naming_blocklist(store, here, blocklist)
         if by == asset or kind_of(asset) is MIX:
             yield DueSlice(here, tuple(sorted(shards)), by)
 
 
-def _named_by(store: Store, here: Place, blocklist: str) -> str:
+def _place_naming_blocklist(store: Store, here: Place, blocklist: str) -> str:
     """The slice or the version above it whose recipe names a list; empty if none does."""
     head = read_head(store, here)
     while head is not None:

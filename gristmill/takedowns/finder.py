@@ -27,7 +27,7 @@ from gristmill.lake.asset_kinds import (
 )
 from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.absent_kinds import absent_kinds
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.walk import list_assets
@@ -38,7 +38,7 @@ from gristmill.stages.kind import KnownPart, WantedDocuments, behaviour_of_kind
 from gristmill.stages.token_cache.part import PartRecord
 from gristmill.takedowns.erasing.left_out import left_out_places
 from gristmill.takedowns.id_rows import rows_by_shard, scanned_rows
-from gristmill.takedowns.places import Area, FoundPlace, Search, shown_raw, shown_tokens
+from gristmill.takedowns.places import Area, FoundPlace, Search, raw_place_in_words, token_place_in_words
 from gristmill.takedowns.refused import quarantine_places, source_of_documents
 from gristmill.takedowns.side_files import (
     column_places,
@@ -46,7 +46,7 @@ from gristmill.takedowns.side_files import (
     labelled_places,
 )
 from gristmill.takedowns.wanted import Wanted
-from gristmill.tracing.parts import traced_part
+from gristmill.tracing.parts import trace_part
 from gristmill.tracing.raw import Shelves
 from gristmill.tracing.rows import LocatedRow, Partition, find_partition, read_located_row
 
@@ -144,7 +144,7 @@ class Finder:
                 rows[found.shard.name] = found.rows
             for pair, row in found.rows.items():
                 name = found.shard.name
-                where = f"{shard_file(self._store, there, found.shard).path}: row {row}"
+                where = f"{open_shard(self._store, there, found.shard).path}: row {row}"
                 self.search.found.append(FoundPlace(*pair, area, there.asset, there.snapshot, name, where, row))
         self._searched[there.asset, there.snapshot] = _SearchedRows(partition, rows)
 
@@ -154,7 +154,7 @@ class Finder:
         first = any(kind_of(upstream.asset) is RAW for upstream in partition.head.inputs)
         for pair, shard, row in self._rows_in(there.asset, there.snapshot):
             if first:
-                where = shown_raw(partition, shard, row, self._shelves)
+                where = raw_place_in_words(partition, shard, row, self._shelves)
                 asset = next(each.asset for each in partition.head.inputs if kind_of(each.asset) is RAW)
                 self.search.found.append(FoundPlace(*pair, "raw", asset, there.snapshot, shard, where))
         self._search_columns(
@@ -217,7 +217,7 @@ class Finder:
             else:
                 rows += [(pair, name, row) for pair, row in found.rows.items()]
         for pair, name, row in rows:
-            file = shard_file(self._store, there, partition.shards[name]).path
+            file = open_shard(self._store, there, partition.shards[name]).path
             self._record_found_row(pair, "attributes", there, name, f"{file}: row {row}")
         self._search_columns(partition, [(pair, name) for pair, name, _ in rows])
         self._add_places(example_places(self._store, partition, self._wanted, self.search))
@@ -238,7 +238,7 @@ class Finder:
             for name, old in PartRecord.decode_from_row(row, partition.place.table).shards.items():
                 for pair, number in self._wanted_rows_of_shard(partition, Input(mix, name, old.content)):
                     documents = self._searched[mix, partition.place.snapshot].partition
-                    where = shown_tokens(partition, documents, _locate_unread_row(documents, name, number))
+                    where = token_place_in_words(partition, documents, _locate_unread_row(documents, name, number))
                     self._record_found_row(pair, "token caches", partition.place, name, where)
 
     def _search_export(self, partition: Partition) -> None:
@@ -246,7 +246,7 @@ class Finder:
             for read in row.inputs:
                 if kind_of(read.asset) is MIX:
                     for pair, number in self._wanted_rows_of_shard(partition, read):
-                        part = traced_part(self._store, partition.place, row, number)
+                        part = trace_part(self._store, partition.place, row, number)
                         lines = [f"{path}: line {line}" for path, line in part.lines]
                         where = ", ".join(lines) or f"{part.path}: made from its shard, but refused by the format"
                         self._record_found_row(pair, "exports", partition.place, read.shard, where)

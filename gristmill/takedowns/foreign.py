@@ -13,7 +13,7 @@ from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.takedowns.side_files import pairs_in, pairs_in_row
+from gristmill.takedowns.side_files import pairs_in_row, wanted_pairs_in_row
 from gristmill.takedowns.wanted import Wanted
 
 
@@ -125,7 +125,7 @@ def _wanted_rows_in_file(store: Store, path: str, wanted: Wanted, *, raw: bool) 
     for block in read_blocks(store, path):
         for line in split_rows(block):
             name = str(_row.decode(line).id)
-            if pairs_in(name, line.decode(), wanted) if raw else pairs_in_row(line, wanted):
+            if wanted_pairs_in_row(name, line.decode(), wanted) if raw else pairs_in_row(line, wanted):
                 found.append(f"{path}: row {number}")
             number += 1
     return found

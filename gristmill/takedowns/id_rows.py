@@ -15,7 +15,7 @@ import numpy as np
 from gristmill.errors import DataError, GristmillError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES, Pair, load_hashes
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.id_index import IdIndex
 from gristmill.lake.ledger.id_search import find_sightings
 from gristmill.lake.ledger.model import Shard
@@ -84,7 +84,7 @@ def scanned_rows(store: Store, place: Place, shard: Shard, wanted: Wanted) -> Sh
     """
     rows: dict[Pair, int] = {}
     try:
-        for first, block in shard_file(store, place, shard).rows(_ScannedRow, verified=bool(shard.sha256)):
+        for first, block in open_shard(store, place, shard).rows(_ScannedRow, verified=bool(shard.sha256)):
             for number, row in enumerate(block, first):
                 for pair in wanted.by_id.get(str(row.id), ()):
                     if row.source in {None, pair[0]}:

@@ -12,7 +12,7 @@ from itertools import islice
 from gristmill.errors import GristmillError, known_names
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, listed_pairs
 from gristmill.lake.store.protocol import Store
 from gristmill.takedowns.chosen import UrlRow, first_versions
@@ -27,7 +27,7 @@ _COMPARED = 20_000
 """Names that are compared with one that is unknown."""
 
 
-def pairs_like(store: Store, matches: Callable[[str], object]) -> set[Pair]:
+def pairs_with_similar_id(store: Store, matches: Callable[[str], object]) -> set[Pair]:
     """The pairs of blocklists and records of erasures whose id is an address that matches.
 
     Args:
@@ -83,7 +83,7 @@ def unknown_documents(store: Store, wanted: Wanted, search: Search) -> dict[Pair
     return words
 
 
-def unknown_words(nobody: Mapping[Pair, str], search: Search) -> list[str]:
+def unknown_document_lines(nobody: Mapping[Pair, str], search: Search) -> list[str]:
     """A line for people on each document that nobody knows: what is near to it, and how to go on.
 
     Args:
@@ -97,7 +97,7 @@ def unknown_words(nobody: Mapping[Pair, str], search: Search) -> list[str]:
     return [f"{id_!r} of {source!r} is unknown: {nothing}; {near}{mend}" for (source, id_), near in nobody.items()]
 
 
-def near_urls(store: Store, pattern: str) -> str:
+def similar_urls(store: Store, pattern: str) -> str:
     """The URLs of a lake that are near to one that no document has, in words."""
     return known_names(pattern, _SeenNames(store).urls)
 
@@ -113,7 +113,7 @@ class _SeenNames:
         for version in first_versions(store, Search()):
             self._versions.append(version)
             ids = self._by_recipe.setdefault(names_in_asset_address(version.place.asset)["source"], {})
-            for row in _first_rows(version):
+            for row in _read_first_rows(version):
                 ids.setdefault(row.source, []).append(row.id)
                 self.urls += [row.url] if row.url and len(self.urls) < _COMPARED else []
 
@@ -144,8 +144,8 @@ class _SeenNames:
         return get_close_matches(pair[1], ids[:_COMPARED], cutoff=0.7)
 
 
-def _first_rows(version: Partition) -> Iterator[UrlRow]:
+def _read_first_rows(version: Partition) -> Iterator[UrlRow]:
     for shard in islice((each for each in version.shards.values() if each.rows), _SHARDS):
         with suppress(GristmillError):  # the search itself tells of a shard that cannot be read
-            for _, rows in islice(shard_file(version.store, version.place, shard).rows(UrlRow, verified=False), 1):
+            for _, rows in islice(open_shard(version.store, version.place, shard).rows(UrlRow, verified=False), 1):
                 yield from rows

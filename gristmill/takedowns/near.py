@@ -10,13 +10,13 @@ from gristmill.errors import GristmillError
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import CLUSTERS, DOCUMENTS, MARKS, RESOLUTION, kind_of, names_in_asset_address
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.files import find_ledger, list_ledgers, read_ledger
+from gristmill.lake.ledger.files import find_head_and_table, list_ledgers, read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.selection import CHANGED
-from gristmill.stages.dedupe.resolution import read_order
+from gristmill.stages.dedupe.resolution import read_dedupe_order
 from gristmill.stages.fingerprints.compared import compared_families
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.near_duplicates.cluster_files import Records, read_members
 from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 from gristmill.stages.near_duplicates.nodes import rank_of_nodes, shard_of_nodes
@@ -86,7 +86,7 @@ def near_documents(store: Store, search: Search, wanted: Collection[Pair]) -> se
         return near
     for name, rounds in dedupes.items():
         try:
-            compared = _compared_now(store, name, rounds, search)
+            compared = _read_comparison(store, name, rounds, search)
             places, others = _places_in_dedupe(store, compared, search.found)
             partners |= {
                 (name, key): compared.compared_first_versions(key) for key in set(map(_source_and_snapshot, places))
@@ -159,7 +159,9 @@ def _places_in_dedupe(
 def _cluster_tables_by_round(store: Store, compared: _ComparedNow, ranks: Iterable[int]) -> dict[int, Table]:
     """The tables of the clusters of some snapshots, by round."""
     numbers = sorted({compared.order.entries[rank].round for rank in ranks})
-    return {each: Table.read(store, place(CLUSTERS.at(dedupe=compared.name), round_key(each))) for each in numbers}
+    return {
+        each: Table.read(store, place(CLUSTERS.at(dedupe=compared.name), round_partition_key(each))) for each in numbers
+    }
 
 
 def _cluster_rounds_by_dedupe(store: Store) -> dict[str, list[Place]]:
@@ -192,19 +194,19 @@ def _first_selected_version(store: Store, head: Ledger, shards: Sequence[Shard])
     rows = head.totals["rows"]
     while parent := parent_version(head):
         rows -= sum(shard.counts.get(CHANGED, 0) for shard in shards)
-        found = find_ledger(store, place(parent.asset, parent.snapshot))
+        found = find_head_and_table(store, place(parent.asset, parent.snapshot))
         if found is None or found[0].upstream != parent:
             return None
         head, shards = found
     return head.upstream, max(rows, 0)
 
 
-def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
+def _read_comparison(store: Store, dedupe: str, rounds: Sequence[Place], search: Search) -> _ComparedNow:
     """What a dedupe has compared and what has not changed since. A round that tells nothing is told as not searched."""
-    order, _ = read_order(store, dedupe)
+    order, _ = read_dedupe_order(store, dedupe)
     made = {there.snapshot: read_ledger(store, there)[0] for there in rounds}
     stale: set[str] = set()
-    for key in map(round_key, range(1, order.round_count + 1)):
+    for key in map(round_partition_key, range(1, order.round_count + 1)):
         if key not in made:
             why = f"it has no clusters; run {RESOLUTION.at(dedupe=dedupe)} again"
             search.note_skipped("dedupe", f"dedupe {dedupe} ({key})", why)
@@ -215,7 +217,7 @@ def _compared_now(store: Store, dedupe: str, rounds: Sequence[Place], search: Se
     documents: dict[Key, Place] = {}
     firsts: dict[Key, tuple[Upstream, int]] = {}
     for entry in order.entries:
-        prints, key = find_ledger(store, entry.fingerprints(dedupe)), round_key(entry.round)
+        prints, key = find_head_and_table(store, entry.fingerprints(dedupe)), round_partition_key(entry.round)
         if prints and key in made.keys() - stale and prints[0].upstream in made[key].inputs:
             upstream = parent_version(prints[0])
             made_of = read_ledger(store, place(upstream.asset, upstream.snapshot)) if upstream else None

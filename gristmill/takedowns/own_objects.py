@@ -25,14 +25,14 @@ from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import ErasureRecord
 from gristmill.releases.pinned import PinnedRelease
-from gristmill.stages.fingerprints.order import Order, order_path
+from gristmill.stages.fingerprints.order import Order, dedupe_order_path
 from gristmill.stages.models.ledger import FolderLedger
 from gristmill.stages.tokenization.files import TokenizerLedger
 
 _FORMS: Mapping[re.Pattern[str], type[msgspec.Struct]] = {
     re.compile(re.escape(LAKE_FILE)): LakeId,
     re.compile(r"(withdrawn/)?releases/[^/]+\.json"): PinnedRelease,
-    re.compile(order_path("[^/]+").replace(".", r"\.")): Order,
+    re.compile(dedupe_order_path("[^/]+").replace(".", r"\.")): Order,
 }
 """The forms of objects without a ledger, by their paths."""
 

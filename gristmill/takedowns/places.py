@@ -8,9 +8,9 @@ import msgspec
 from gristmill.errors import GristmillError
 from gristmill.lake.address import Place
 from gristmill.lake.identity import Pair
-from gristmill.tracing.raw import RawPlace, Shelves, raw_place
+from gristmill.tracing.raw import RawPlace, Shelves, find_raw_place
 from gristmill.tracing.rows import LocatedRow, Partition, read_located_row
-from gristmill.tracing.tokens import token_place
+from gristmill.tracing.tokens import find_token_place
 
 Area = str
 """The name of the part of a lake in which a document was found.
@@ -117,7 +117,7 @@ class Search(msgspec.Struct):
         return [each.what for each in self.unsearched if each.area in areas]
 
 
-def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> str:
+def raw_place_in_words(documents: Partition, shard: str, row: int, shelves: Shelves) -> str:
     """The place of a document of v0 in the raw data, in words.
 
     Args:
@@ -127,12 +127,12 @@ def shown_raw(documents: Partition, shard: str, row: int, shelves: Shelves) -> s
         shelves: recipes, and the access to raw data outside of the lake.
     """
     try:
-        return shown_place(raw_place(documents, read_located_row(documents, shard, row), shelves))
+        return place_in_words(find_raw_place(documents, read_located_row(documents, shard, row), shelves))
     except GristmillError as error:
         return f"not known: {error}"
 
 
-def shown_place(found: RawPlace) -> str:
+def place_in_words(found: RawPlace) -> str:
     """A place in the raw data in words."""
     path = found.path or found.object or found.asset
     member = f", member {found.member}" if found.member else ""
@@ -140,9 +140,9 @@ def shown_place(found: RawPlace) -> str:
     return f"{path}{member}{span}" + (f" ({found.why})" if found.why else "")
 
 
-def shown_tokens(cache: Partition, mix: Partition, document: LocatedRow) -> str:
+def token_place_in_words(cache: Partition, mix: Partition, document: LocatedRow) -> str:
     """The place of the tokens of a document in a cache, in words."""
-    found = token_place(cache, mix, document)
+    found = find_token_place(cache, mix, document)
     if not found.split:
         return f"{found.asset}: no tokens: {found.why}"
     tokens = f", tokens {found.tokens[0]}-{found.tokens[1]} of {found.split}" if found.tokens else f" ({found.why})"

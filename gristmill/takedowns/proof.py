@@ -18,12 +18,12 @@ from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
-from gristmill.takedowns.accounted import find_unread
+from gristmill.takedowns.accounted import find_unread_objects
 from gristmill.takedowns.due import due_slices, list_for_mix
 from gristmill.takedowns.erasing.erasure import unfinished_erasures
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in_rows
-from gristmill.takedowns.known import unknown_documents, unknown_words
+from gristmill.takedowns.known import unknown_document_lines, unknown_documents
 from gristmill.takedowns.learnt import models_that_learnt
 from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
@@ -102,12 +102,12 @@ def proof_lines(
     mend = f"; {', '.join(unreached)}: names no {blocklist}, and {list_for_mix(blocklist)}" if unreached else ""
     without = unmade(store, shelves.packages)
     yield _training_data_line(store, search, without, mend)
-    left = find_unread(store, search.read)
+    left = find_unread_objects(store, search.read)
     yield _old_parts_line(left.old)
     yield _pinning_releases_line(store, left.old)
     refused = search_foreign(store, search.unread_rows, wanted, scan=False, exclude=exclude)
     for what, areas, searched in _KEPT:
-        yield _with_rows(_kept_places_line(what, search, areas, searched), refused)
+        yield _quarantine_line_with_rows(_kept_places_line(what, search, areas, searched), refused)
     yield from _packaged(store, search, without, exclude)
     yield _trained_models_line(store, search)
     assets = {each.asset for each in list_ledgers(store)} if scan else set()
@@ -131,7 +131,7 @@ def _unknown_documents_line(store: Store, wanted: Wanted, search: Search) -> Pro
     if not nobody:
         return None
     skipped = [f"not searched: {_first_words([each.what for each in search.unsearched])}"] if search.unsearched else []
-    return ProofLine(what, "not proven", "; ".join([_first_words(unknown_words(nobody, search)), *skipped]))
+    return ProofLine(what, "not proven", "; ".join([_first_words(unknown_document_lines(nobody, search)), *skipped]))
 
 
 def _blocklist_line(store: Store, wanted: Wanted, name: str) -> ProofLine:
@@ -226,7 +226,7 @@ def _packaged(
         yield msgspec.structs.replace(line, why=line.why + mend)
 
 
-def _with_rows(line: ProofLine, refused: ForeignFiles) -> ProofLine:
+def _quarantine_line_with_rows(line: ProofLine, refused: ForeignFiles) -> ProofLine:
     """The line of the quarantine, with the rows of which nobody knows whether they are of the documents."""
     if line.what != "quarantine":
         return line

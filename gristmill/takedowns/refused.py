@@ -24,8 +24,8 @@ from gristmill.recipes.raw_object import TOO_LONG
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.takedowns.places import FoundPlace, Search
-from gristmill.takedowns.refused_ids import is_json, is_object, own_ids, unescape_json
-from gristmill.takedowns.side_files import NUMBER, pairs_in
+from gristmill.takedowns.refused_ids import ids_of_refused_row, is_json, is_object, unescape_json
+from gristmill.takedowns.side_files import NUMBER, wanted_pairs_in_row
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.rows import Partition
 
@@ -80,9 +80,9 @@ def refused_rows(store: Store, documents: Partition, source: Source | None, want
 
 def _wanted_pairs_of_row(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> list[Pair]:
     """The wanted documents that a row names: by its own id, by one of its strings, or by a word if it is no JSON."""
-    own = own_ids(row, source, wanted, snapshot) or set()
+    own = ids_of_refused_row(row, source, wanted, snapshot) or set()
     found = [pair for name in sorted(own & wanted.by_id.keys()) for pair in wanted.by_id[name]]
-    found = found or pairs_in(row.id, row.raw, wanted)
+    found = found or wanted_pairs_in_row(row.id, row.raw, wanted)
     if found or is_object(row.raw) or (is_json(row.raw) and _is_cut(row)):
         return found
     texts = [row.raw, *_possible_texts(_bytes_of_shown_row(row.raw), source)]
@@ -126,7 +126,7 @@ def _possible_texts(data: bytes, source: Source | None) -> list[str]:
     return texts
 
 
-def _may_have(data: bytes, name: str) -> bool:
+def _may_contain_id(data: bytes, name: str) -> bool:
     """Whether an id may stand in bytes that are no UTF-8. Other encodings keep the characters of ASCII alone."""
     if name.isascii() or (b"\0" not in data and "\ufffd" not in data.decode("utf-8", "replace")):
         return False
@@ -158,7 +158,7 @@ def quarantine_places(
             where = f"{path}: row {number} ({row.reason})"
             recipe = names_in_asset_address(there.asset)["source"]
             yield FoundPlace(*pair, "quarantine", there.asset, there.snapshot, shard, where, by_id_of=recipe)
-        why = "" if found else _why_unread(store, documents, row, source, wanted)
+        why = "" if found else _unread_row_reason(store, documents, row, source, wanted)
         if why:
             unread.setdefault(path, {}).setdefault(why, []).append(f"row {number} ({row.reason})")
     for path, reasons in unread.items():
@@ -191,18 +191,20 @@ def _refused_rows(store: Store, documents: Partition) -> Iterator[tuple[str, str
                 number += 1
 
 
-def _why_unread(store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted) -> str:
+def _unread_row_reason(
+    store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted
+) -> str:
     """Why a row in which no id was found may be of a wanted document; empty if it is not."""
-    own = own_ids(row, source, wanted, documents.place.snapshot)
+    own = ids_of_refused_row(row, source, wanted, documents.place.snapshot)
     ids = source.reader.row_ids() if source else None
     tells = bool(row.id) or (ids is not None and ids.kind == "path")
     if (own is not None and tells) or row.reason == EMPTY_LINE:
         return ""
     if _is_cut(row):
-        why = _why_unsearched(store, documents, row, source, wanted)
+        why = _unsearched_row_reason(store, documents, row, source, wanted)
         if why:
             return why
-    if any(_may_have(_bytes_of_shown_row(row.raw), name) for name in wanted.by_id):
+    if any(_may_contain_id(_bytes_of_shown_row(row.raw), name) for name in wanted.by_id):
         return "it has bytes that are no UTF-8, and may have such an id in another encoding"
     if own is None and _may_have_wanted_source(documents, source, wanted):
         return "its reader makes the ids, and has not told that of this row"
@@ -217,7 +219,7 @@ def _may_have_wanted_source(documents: Partition, source: Source | None, wanted:
     return any(name in names for name, _ in wanted.reasons)
 
 
-def _why_unsearched(
+def _unsearched_row_reason(
     store: Store, documents: Partition, row: QuarantinedRow, source: Source | None, wanted: Wanted
 ) -> str:
     """Why a row of which the quarantine has the first bytes only may be of a wanted document; empty if it is not."""
@@ -263,7 +265,7 @@ def _overlapping_pieces(store: Store, path: str, offset: int, overlap: int) -> I
 def _may_name_wanted(data: bytes, source: Source | None, wanted: Wanted, *, json: bool) -> bool:
     """Whether bytes may name a wanted document. `json`: they are of rows of JSON."""
     texts = _possible_texts(data, source)
-    if any(_may_have(data, name) for name in wanted.by_id):
+    if any(_may_contain_id(data, name) for name in wanted.by_id):
         return True
     if not json:
         return any(_is_word(name, texts, source) for name in wanted.by_id)

@@ -21,7 +21,7 @@ _ESCAPES = re.compile(r'(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 """Escapes of JSON. Two that stand together may be one character."""
 
 
-def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str) -> list[Pair] | None:
+def pairs_of_refused_row(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str) -> list[Pair] | None:
     """The wanted documents whose id and source a refused row has as its own; None if these are not known.
 
     A row may have the id of another document in any of its fields, such as a rating. A row of another source may have
@@ -33,16 +33,16 @@ def own_pairs(row: QuarantinedRow, source: Source, wanted: Wanted, snapshot: str
         wanted: the documents.
         snapshot: key of its snapshot.
     """
-    own = own_ids(row, source, wanted, snapshot)
+    own = ids_of_refused_row(row, source, wanted, snapshot)
     if not own or len(own) > 1 or "" in own:
         return None
-    pairs, sources = wanted.by_id.get(min(own), []), _own_sources(row, source)
+    pairs, sources = wanted.by_id.get(min(own), []), _sources_of_refused_row(row, source)
     if sources is None:
         return None if pairs else []
     return [pair for pair in pairs if pair[0] in sources]
 
 
-def _own_sources(row: QuarantinedRow, source: Source) -> set[str] | None:
+def _sources_of_refused_row(row: QuarantinedRow, source: Source) -> set[str] | None:
     """The sources that the document of a refused row may have; None if that is not known."""
     names, ids = {source.name, source.read_as}, source.reader.row_ids()
     field = ids.source if ids else source.reader.source_key
@@ -55,7 +55,7 @@ def _own_sources(row: QuarantinedRow, source: Source) -> set[str] | None:
     return names if ids and not ids.needs_source else None
 
 
-def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> set[str] | None:
+def ids_of_refused_row(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot: str) -> set[str] | None:
     """The ids that a refused row may have as its own: one, unless it has a key of its id at several places.
 
     Args:
@@ -80,10 +80,10 @@ def own_ids(row: QuarantinedRow, source: Source | None, wanted: Wanted, snapshot
         if row.row is None or "raw" in PurePosixPath(row.file).parts:  # the id begins below the last folder `raw`
             return None
         return {f"{name}:{row.row}" for name in (f"{snapshot}/{row.file}", row.file)}
-    return _field_values_in_json(row.raw, ids.name) if ids.kind == "field" else _made_ids(row.raw, ids.name)
+    return _field_values_in_json(row.raw, ids.name) if ids.kind == "field" else _ids_from_template(row.raw, ids.name)
 
 
-def _made_ids(text: str, template: str) -> set[str] | None:
+def _ids_from_template(text: str, template: str) -> set[str] | None:
     """The ids that a template makes of the values in a text; None if it has not all of them."""
     parts = list(string.Formatter().parse(template))
     values = [_field_values_in_json(text, each) for _, each, _, _ in parts if each]

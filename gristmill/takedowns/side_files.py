@@ -31,7 +31,7 @@ def _found_side_place(pair: Pair, area: Area, there: Place, shard: str, where: s
     return FoundPlace(*pair, area, there.asset, there.snapshot, shard, where)
 
 
-def pairs_in(name: str, text: str, wanted: Wanted) -> list[Pair]:
+def wanted_pairs_in_row(name: str, text: str, wanted: Wanted) -> list[Pair]:
     """The wanted documents whose id is the one that a row has, and those whose id is one of the strings in its text.
 
     Args:
@@ -69,7 +69,7 @@ def pairs_in_row(line: bytes, wanted: Wanted) -> list[Pair]:
     except NOT_DECODED:
         row = _NamedRow()
     text = line.decode("utf-8", "replace")
-    found = pairs_in(str(row.id), text, wanted)
+    found = wanted_pairs_in_row(str(row.id), text, wanted)
     if not found or not row.source:
         return found
     strings = list(_strings_in_json(text))
@@ -213,5 +213,5 @@ def _pairs_in_labels(
     """
     if not name or row.source != name:
         return pairs_in_row(line, wanted)
-    found = [*pairs_in("", line.decode("utf-8", "replace"), wanted), *texts.get(text_digest(row.text), ())]
+    found = [*wanted_pairs_in_row("", line.decode("utf-8", "replace"), wanted), *texts.get(text_digest(row.text), ())]
     return list(dict.fromkeys(found))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.shared import close_arrays, shared
+from gristmill.text.shared import make_arrays_read_only, shared
 from gristmill.text.unicode.assigned import assigned
 
 Numbers = NDArray[np.int64]
@@ -75,7 +75,7 @@ class CodePoints:
     chunks: Hashes
 
     def __post_init__(self) -> None:
-        close_arrays(self)
+        make_arrays_read_only(self)
 
     @classmethod
     def of(cls, texts: Sequence[str], *, wide: bool = False) -> "CodePoints":

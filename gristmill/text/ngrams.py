@@ -7,7 +7,7 @@ from gristmill.text.repeats import Repeats
 from gristmill.text.words import Words
 
 
-def most_common(words: Words, n: int, repeats: Repeats) -> Numbers:
+def most_common_ngram_share(words: Words, n: int, repeats: Repeats) -> Numbers:
     """The length of each text's most common n-gram times its count, 0 if none repeats (T).
 
     If several are equally common, the first of them counts. White space has no length; overlaps count twice.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.text.code_points import CodePoints, Numbers
-from gristmill.text.shared import close_arrays, shared
+from gristmill.text.shared import make_arrays_read_only, shared
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Pieces:
     bounds: Numbers
 
     def __post_init__(self) -> None:
-        close_arrays(self)
+        make_arrays_read_only(self)
 
     @shared
     def counts(self) -> Numbers:

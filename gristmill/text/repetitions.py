@@ -43,7 +43,7 @@ def repetitions(column: CodePoints, texts: Sequence[str], most: int = MOST) -> l
     [[(0, 10, 4)], [(0, 5, 5)]]
     """
     waiting: list[list[_Candidate]] = [[] for _ in texts]
-    differs = _next_differing(column.units)
+    differs = _next_different_code_point(column.units)
     for length in range(1, min(_SHORT, most) + 1):
         _put_repetition_candidates(waiting, column, length, *_repeated_unit_stretches(column, length))
     for shift in range(_SHORT + 1, most + 2):
@@ -67,7 +67,7 @@ def _put_repetition_candidates(
         waiting[home].append((first, length, last))
 
 
-def _next_differing(units: NDArray[Any]) -> Numbers:
+def _next_different_code_point(units: NDArray[Any]) -> Numbers:
     """For each place the next one with another code point."""
     (changes,) = np.nonzero(units[1:] != units[:-1])
     ends = np.append(changes + 1, len(units))
@@ -83,7 +83,7 @@ def _repeated_unit_stretches(column: CodePoints, length: int) -> tuple[Numbers, 
     units, size = column.units, len(column.units)
     ends = np.zeros(size + 4 * (length + 1), np.bool_)
     ends[:size] = True
-    close, spaced = (_unit_again(units, length, shift) for shift in (length, length + 1))
+    close, spaced = (_is_unit_repeated(units, length, shift) for shift in (length, length + 1))
     inside = max(0, size - length)
     spaced[:inside] &= (column.kinds[length : length + inside] & SPACE) != 0
     for _ in range(_TIMES):
@@ -92,7 +92,7 @@ def _repeated_unit_stretches(column: CodePoints, length: int) -> tuple[Numbers, 
     return edges[::2], edges[1::2] - 1
 
 
-def _unit_again(units: NDArray[Any], length: int, shift: int) -> NDArray[np.bool_]:
+def _is_unit_repeated(units: NDArray[Any], length: int, shift: int) -> NDArray[np.bool_]:
     """Whether the unit at each place is without a line feed, and stands `shift` later again."""
     again = np.zeros(len(units) + length, np.bool_)
     end = max(0, len(units) - shift)

@@ -34,7 +34,7 @@ class shared(cached_property[T]):  # noqa: N801 - a decorator, named as `cached_
         super().__set_name__(owner, name)
 
 
-def close_arrays(of: Any) -> None:
+def make_arrays_read_only(of: Any) -> None:
     """Makes all arrays in the fields of a dataclass read-only."""
     for field in fields(of):
         value = getattr(of, field.name)

@@ -15,7 +15,7 @@ from gristmill.lake.store.json_object import read_free_form
 from gristmill.recipes.drift.drop_reasons import BLOCKED, SAMPLED_OUT
 from gristmill.recipes.selection import Selection, read_selection
 from gristmill.recipes.sql.rule_tree import named_columns
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.row_filter import RowFilter
 from gristmill.tracing.rows import REMADE, LocatedRow, Partition, find_partition, read_located_row
 
@@ -56,7 +56,7 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow,
     with read_free_form(selected.place.ledger):
         selection = read_selection(selected.head.recipe.parameters)
     blocklists = [read_blocklist(selected.store, blocklist) for blocklist in selection.blocklists]
-    transforms = transforms_named(selection.transforms, packages)
+    transforms = transforms_of_selection(selection.transforms, packages)
     row_filter = RowFilter(selected.store, documents.place, selection, blocklists, transforms)
     feeds = {key: _OneRow(read_located_row(attributes, name, document.row)) for key, attributes in sets.items()}
     block = row_filter.decide_block_rows(document.line + b"\n", feeds, document.path, document.row, {})
@@ -64,7 +64,7 @@ def drop_reason(selected: Partition, documents: Partition, document: LocatedRow,
     if not decision:
         return "the rules keep it now: a blocklist has changed since, or the lake is damaged (verify it)"
     values = {column: of_rows[0] for column, of_rows in block.values.items()}
-    return _in_words(block.reasons[decision - 1], document, selection, blocklists, values)
+    return _reason_in_words(block.reasons[decision - 1], document, selection, blocklists, values)
 
 
 def _read_attribute_sets(selected: Partition) -> Iterator[tuple[str, Partition]]:
@@ -78,7 +78,7 @@ def _read_attribute_sets(selected: Partition) -> Iterator[tuple[str, Partition]]
             yield names_in_asset_address(upstream.asset)["set"], attributes
 
 
-def _in_words(
+def _reason_in_words(
     reason: str, document: LocatedRow, selection: Selection, blocklists: Sequence[Blocklist], values: Mapping[str, Any]
 ) -> str:
     """A reason in words: the name of the ledger's counter, and the rate, the blocklist entry or the rule."""

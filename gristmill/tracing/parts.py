@@ -58,7 +58,7 @@ def part_folder(partition: Place, row: Shard) -> str:
     return part[1] if part else path
 
 
-def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str = "") -> PartPlace:
+def trace_part(store: Store, partition: Place, part: Shard, row: int, why: str = "") -> PartPlace:
     """A part, and where its files have a document; no file has it if the format refused it.
 
     Args:
@@ -81,7 +81,7 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
     path, line = record.folder + found[0], found[1]
     names = names_in_asset_address(partition.asset)
     release = read_release(store, export_index(names["mix"], names["export"]))
-    lines = ((path, line + 1), *(_in_release(release, path, line) if release else ()))
+    lines = ((path, line + 1), *(_file_in_release(release, path, line) if release else ()))
     with read_free_form(partition.ledger):
         codec = codec_of_format(format_of_parameters(head.recipe.parameters["format"]))
     samples = [(file, codec.sample(file, number - 1, store.stream)) for file, number in lines]
@@ -94,7 +94,7 @@ def traced_part(store: Store, partition: Place, part: Shard, row: int, why: str 
     )
 
 
-def _in_release(release: Release, path: str, line: int) -> tuple[tuple[str, int], ...]:
+def _file_in_release(release: Release, path: str, line: int) -> tuple[tuple[str, int], ...]:
     """The file of a release with a line of a part's file; empty if the release was made from other parts."""
     for file in release.files:
         before = 0

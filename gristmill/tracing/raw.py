@@ -23,7 +23,7 @@ from gristmill.lake.rows.raw_parts import PartEdges
 from gristmill.lake.rows.raw_spans import RawSpan, find_raw_span
 from gristmill.lake.rows.shard_file import PACKINGS, lower_suffix
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.raw_path import has_digest, raw_path
+from gristmill.raw_data.raw_path import find_raw_path, has_digest
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.recipes.shelf import find_recipe
@@ -80,7 +80,7 @@ class RawPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     begins: int | None = None
 
 
-def raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPlace:
+def find_raw_place(documents: Partition, row: LocatedRow, shelves: Shelves) -> RawPlace:
     """Finds a document of v0 in the raw data.
 
     Args:
@@ -145,7 +145,9 @@ def left_out_again(
             yield row, finder.find_raw_place(read, raw_span) if (row.source, row.id) in wanted else None
 
 
-def refused_again(documents: Partition, read: Input, shelves: Shelves) -> Iterator[tuple[QuarantinedRow, RawPlace]]:
+def convert_refused_rows(
+    documents: Partition, read: Input, shelves: Shelves
+) -> Iterator[tuple[QuarantinedRow, RawPlace]]:
     """The rows of a raw object that its reader refuses, as the quarantine has them, each with its whole place.
 
     The quarantine knows where a row begins, and not where it ends. So the object is converted again.
@@ -197,7 +199,7 @@ class _Finder:
         if raw_span is None:
             return RawPlace(read.asset, read.shard, read.content, raw.shown, why=why)
         bounds = (raw_span.start, raw_span.end)
-        counted_in = _counted_in(read.shard.lower(), raw_span)
+        counted_in = _counts_of_object(read.shard.lower(), raw_span)
         return RawPlace(read.asset, read.shard, read.content, raw.shown, bounds, counted_in, raw_span.member, why)
 
     def _other_bytes(self, raw: _Object, read: Input) -> str:
@@ -213,7 +215,7 @@ class _Finder:
         return OTHER_BYTES if self._other[raw.path] else ""
 
     def _open_raw_object(self, read: Input) -> _Object:
-        path = raw_path(self._store, read.asset, self._snapshot, read.shard, read.content)
+        path = find_raw_path(self._store, read.asset, self._snapshot, read.shard, read.content)
         if path is not None:
             return _Object(self._store, path, path)
         missing = f"the object is not under {raw_folder(self._source)}"
@@ -265,7 +267,7 @@ class _Finder:
         return RawPlace(asset, why=f"{old}, and no raw object gives this row any longer: convert again")
 
 
-def _counted_in(name: str, raw_span: RawSpan) -> str:
+def _counts_of_object(name: str, raw_span: RawSpan) -> str:
     if name.endswith(".parquet"):
         return "rows"
     if raw_span.member:

@@ -16,8 +16,8 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.adopted import open_shard
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.ledger.id_index import IdIndex, hash_pair
 from gristmill.lake.ledger.id_search import find_sightings
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
@@ -110,7 +110,7 @@ def find_partition(store: Store, place: Place) -> Partition | None:
         DataError: the ledger is wrong.
         StoreError: the partition is being rebuilt, or the lake does not answer.
     """
-    ledger = find_ledger(store, place)
+    ledger = find_head_and_table(store, place)
     return Partition(store, place, ledger[0], {shard.name: shard for shard in ledger[1]}) if ledger else None
 
 
@@ -160,7 +160,7 @@ def read_located_row(partition: Partition, name: str, number: int) -> LocatedRow
         StoreError: no such row exists; the shard was replaced after its table was read.
     """
     shard = partition.shards[name]
-    file = shard_file(partition.store, partition.place, shard)
+    file = open_shard(partition.store, partition.place, shard)
     start, end, _ = find_gzip_member(shard.members, shard.bytes, number)
     if file.has_small_members(number):
         key = (file.path, shard.sha256, start)
@@ -172,7 +172,7 @@ def read_located_row(partition: Partition, name: str, number: int) -> LocatedRow
     return LocatedRow(shard, file.path, number, (start, end), rows[number - first])
 
 
-def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
+def locate_in_shard(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
     """Finds a document in one shard.
 
     Returns:
@@ -189,7 +189,7 @@ def locate_in(partition: Partition, name: str, pair: Pair) -> LocatedRow | None:
     return None if position is None else _located_row(partition, index, name, position, pair)
 
 
-def locate_row(partition: Partition, pair: Pair) -> LocatedRow | None:
+def locate_in_partition(partition: Partition, pair: Pair) -> LocatedRow | None:
     """Finds a document in any shard of a partition; returns and raises the same as `locate_in`.
 
     Returns:
@@ -220,10 +220,10 @@ def _located_row(partition: Partition, index: IdIndex, name: str, position: int,
         row = next((sighting.row for sighting in candidates if sighting.pair == pair), None)
     if row is None:
         raise _replaced_object_error(partition.place.shard(name), position)
-    return row_with(partition, name, row, pair)
+    return read_known_row(partition, name, row, pair)
 
 
-def row_with(partition: Partition, name: str, number: int, pair: Pair) -> LocatedRow:
+def read_known_row(partition: Partition, name: str, number: int, pair: Pair) -> LocatedRow:
     """Reads the row of a document that was found before, and checks that it still is this document's.
 
     Args:
@@ -253,7 +253,7 @@ def _replaced_object_error(path: str, row: int) -> StoreError:
     )
 
 
-def other_sources(searched: Sequence[Partition], source: str) -> str:
+def other_sources_hint(searched: Sequence[Partition], source: str) -> str:
     """A hint for somebody who gave the name of a recipe, whose documents name another source; empty if they do not.
 
     Args:
@@ -265,7 +265,7 @@ def other_sources(searched: Sequence[Partition], source: str) -> str:
     for version in named or searched:
         shard = next((shard for shard in version.shards.values() if shard.rows), None)
         if shard is not None:
-            for _, rows in islice(shard_file(version.store, version.place, shard).rows(IdPair, verified=False), 1):
+            for _, rows in islice(open_shard(version.store, version.place, shard).rows(IdPair, verified=False), 1):
                 found.update(dict.fromkeys(row.source for row in rows))
     if not found or source in found:
         return ""

@@ -17,7 +17,7 @@ from gristmill.errors import DataError
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
 from gristmill.lake.address import SPLITS, cache_asset, mix_asset, place
 from gristmill.lake.asset_kinds import names_in_asset_address
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.rows.bitmap import unpack_bits
@@ -83,7 +83,7 @@ class TracedShard:
         return int(documents[row - self.old.ranges[split][0]])
 
 
-def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> TokenPlace:
+def find_token_place(cache: Partition, mix: Partition, document: LocatedRow) -> TokenPlace:
     """Finds a document of a mix in one of the mix's caches.
 
     Args:
@@ -105,7 +105,9 @@ def token_place(cache: Partition, mix: Partition, document: LocatedRow) -> Token
     if part.shards[name].content != document.shard.identity:
         return TokenPlace(asset, why=REMADE)
     key = (row.name, name, document.shard.content)
-    traced = cache.read_once("splits", key, lambda: traced_shard(cache, mix, part.shards[name], document.shard))
+    traced = cache.read_once(
+        "splits", key, lambda: trace_shard_documents(cache, mix, part.shards[name], document.shard)
+    )
     position = traced.split_and_row(document.row)
     return TokenPlace(asset, why=NO_ROW) if position is None else _token_place(cache, part, *position)
 
@@ -164,7 +166,7 @@ def owner_of_token(store: Store, asset: str, split: str, offset: int) -> TokenOw
         raise DataError(f"{stream.path}: there is no token {offset:,}: {end}")
     row = stream.row_of_element(stream.fields[0], offset)
     path, number = stream.part_of_row(row)
-    cache, part = _named_part(store, asset, split, path)
+    cache, part = _slice_of_part(store, asset, split, path)
     name = next((n for n, old in part.shards.items() if _contains_row(old, split, number)), None)
     names = names_in_asset_address(asset)
     documents = mix_asset(names["mix"], names["stream"])
@@ -177,7 +179,7 @@ def owner_of_token(store: Store, asset: str, split: str, offset: int) -> TokenOw
             f"{asset} ({cache.place.snapshot}): shard {name} was tokenized from another version of it:"
             f" {mix.place.asset} was rebuilt since; make the cache"
         )
-    document = read_located_row(mix, name, traced_shard(cache, mix, old, shard).document_at(split, number))
+    document = read_located_row(mix, name, trace_shard_documents(cache, mix, old, shard).document_at(split, number))
     start, end = stream.row_bounds(stream.fields[0], row, row + 1).tolist()
     position = TokenPlace(asset, split, part.folders[split], number, (start, end))
     return TokenOwner(mix, document, position, start, end)
@@ -188,7 +190,7 @@ def _contains_row(old: PartShard, split: str, row: int) -> bool:
     return first <= row < first + rows
 
 
-def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partition, PartRecord]:
+def _slice_of_part(store: Store, asset: str, split: str, path: str) -> tuple[Partition, PartRecord]:
     """The slice that a part belongs to, and the record of the part in its ledger."""
     cache = find_partition(store, place(asset, path.partition("/")[0]))
     row = row_with_folder(cache.shards.values(), split, f"{asset}/{split}/{path}/") if cache else None
@@ -197,7 +199,7 @@ def _named_part(store: Store, asset: str, split: str, path: str) -> tuple[Partit
     raise DataError(f"{asset}/{split}/{path}: no ledger names this part any longer; {INDEX_MEND}")
 
 
-def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> TracedShard:
+def trace_shard_documents(cache: Partition, mix: Partition, old: PartShard, shard: Shard) -> TracedShard:
     """The split of each document of a shard.
 
     Args:
@@ -231,7 +233,7 @@ def traced_shard(cache: Partition, mix: Partition, old: PartShard, shard: Shard)
 def _drawn_flags(mix: Partition, shard: Shard, share: float, seed: int) -> NDArray[np.bool_]:
     """For each document, whether the draw by the hash of (source, id) holds it out for validation."""
     flags: list[bool] = []
-    for _, rows in shard_file(mix.store, mix.place, shard).rows(IdPair):
+    for _, rows in open_shard(mix.store, mix.place, shard).rows(IdPair):
         flags += [draw_fraction(row.pair, seed) < share for row in rows]
     return np.array(flags, np.bool_)
 

@@ -28,22 +28,22 @@ from gristmill.lake.ledger.walk import list_assets
 from gristmill.lake.store.protocol import Store
 from gristmill.text.differences import Difference
 from gristmill.threads import thread_pool
-from gristmill.tracing.parts import PartPlace, traced_part
-from gristmill.tracing.raw import RawPlace, Shelves, raw_place
+from gristmill.tracing.parts import PartPlace, trace_part
+from gristmill.tracing.raw import RawPlace, Shelves, find_raw_place
 from gristmill.tracing.rows import (
     AT_ONCE,
     REMADE,
     LocatedRow,
     Partition,
     find_partition,
-    locate_in,
-    locate_row,
-    other_sources,
+    locate_in_partition,
+    locate_in_shard,
+    other_sources_hint,
     parent_version,
     read_located_row,
     text_changes,
 )
-from gristmill.tracing.tokens import TokenPlace, owner_of_token, token_place
+from gristmill.tracing.tokens import TokenPlace, find_token_place, owner_of_token
 
 
 class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -107,7 +107,7 @@ class TokenTrace(msgspec.Struct, frozen=True):
     document: DocumentTrace
 
 
-def document_trace(
+def trace_document(
     store: Store, source: str, id_: str, shelves: Shelves, snapshot: str = ""
 ) -> Iterator[DocumentTrace]:
     """All positions of a document, one result for each snapshot.
@@ -133,17 +133,17 @@ def document_trace(
         for name in group:
             for version in _first_versions(store, name, snapshot):
                 searched.append(version)
-                located = locate_row(version, (source, id_))
+                located = locate_in_partition(version, (source, id_))
                 if located is not None:
                     found = True
-                    yield _all_places(version, located, shelves)
+                    yield _all_document_places(version, located, shelves)
         if found:
             return
     names = [f"{each.place.asset} ({each.place.snapshot})" for each in searched[:_NAMED]]
     more = f" and {len(searched) - _NAMED} more" if len(searched) > _NAMED else ""
     raise Unknown(
         f"no document has the id {id_!r} and the source {source!r}; looked for in"
-        f" {', '.join(names) or 'no finished partition'}{more}.{other_sources(searched[:_NAMED], source)}"
+        f" {', '.join(names) or 'no finished partition'}{more}.{other_sources_hint(searched[:_NAMED], source)}"
         " Refused rows have no id; look for them in quarantine/"
     )
 
@@ -152,7 +152,7 @@ _NAMED = 8
 """Partitions that a message names at most."""
 
 
-def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:
+def trace_token_document(store: Store, asset: str, split: str, offset: int, shelves: Shelves) -> TokenTrace:
     """The document of a token, with all its positions. Arguments and errors: see owner_of and document_trace."""
     owner = owner_of_token(store, asset, split, offset)
     documents = owner.mix.parent
@@ -161,9 +161,9 @@ def token_trace(store: Store, asset: str, split: str, offset: int, shelves: Shel
     pair, name = owner.found.pair, owner.found.shard.name
     source = names_in_asset_address(documents.asset)["source"]
     for version in _first_versions(store, source, owner.mix.place.snapshot):
-        located = locate_in(version, name, pair)
+        located = locate_in_shard(version, name, pair)
         if located is not None:
-            document = _all_places(version, located, shelves)
+            document = _all_document_places(version, located, shelves)
             return TokenTrace(asset, split, offset, offset - owner.start, (owner.start, owner.end), document)
     raise DataError(
         f"{owner.found.path}: row {owner.found.row}: id {pair[1]!r} (source {pair[0]!r}) is no longer in {source}:"
@@ -192,7 +192,7 @@ def _first_versions(store: Store, source: str, snapshot: str) -> Iterator[Partit
                 yield version
 
 
-def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> DocumentTrace:
+def _all_document_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> DocumentTrace:
     """All positions of a document that was found in a partition, the first version of its snapshot."""
     store, snapshot, pair = partition.store, partition.place.snapshot, located.pair
     first = names_in_asset_address(partition.place.asset)
@@ -214,7 +214,9 @@ def _all_places(partition: Partition, located: LocatedRow, shelves: Shelves) -> 
         *pair,
         snapshot,
         located.shard.name,
-        raw_place(partition, located, shelves) if any(kind_of(i.asset) is RAW for i in located.shard.inputs) else None,
+        find_raw_place(partition, located, shelves)
+        if any(kind_of(i.asset) is RAW for i in located.shard.inputs)
+        else None,
         tuple(row for row in down.rows if kind_of(row.asset) is DOCUMENTS),
         tuple(down.attributes),
         tuple(row for row in down.rows if kind_of(row.asset) is MIX),
@@ -249,7 +251,7 @@ def _parts_from_shard(store: Store, assets: Iterable[str], down: "_Downstream", 
             for read in row.inputs:
                 why = down.read(read)
                 if why is not None and made is not None:
-                    yield traced_part(store, made.place, row, down.row(read.asset), why)
+                    yield trace_part(store, made.place, row, down.row(read.asset), why)
 
 
 class _Downstream:
@@ -287,7 +289,7 @@ class _Downstream:
         selected = find_partition(self._store, place(asset, self._snapshot))
         if selected is None:
             return
-        located = locate_in(selected, self._shard, self._pair)
+        located = locate_in_shard(selected, self._shard, self._pair)
         self._standing[asset], self._located[asset] = selected, located
         upstream = self._standing.get(selected.parent.asset) if selected.parent else None
         if located is None:
@@ -331,7 +333,7 @@ class _Downstream:
         located = self._located[mix]
         cache = find_partition(self._store, place(asset, self._snapshot))
         if located is not None and cache is not None:
-            self.tokens.append(token_place(cache, self._standing[mix], located))
+            self.tokens.append(find_token_place(cache, self._standing[mix], located))
 
 
 def _row_place(partition: Place, row: LocatedRow, attributes: Any = None, why: str = "") -> RowPlace:

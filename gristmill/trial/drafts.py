@@ -10,11 +10,11 @@ from types import ModuleType
 
 from gristmill.errors import RecipeError, error_in_words, is_failure, known_names
 from gristmill.recipes.edits.transform import TRANSFORMS, Transform
-from gristmill.recipes.shelf import check_outside, declared_in, read_shelf
+from gristmill.recipes.shelf import check_outside, constants_of_type, read_shelf
 from gristmill.recipes.tagger import TAGGERS, Tagger
 
 
-def find_tried(name: str, packages: Sequence[str], lake: str) -> Tagger | Transform:
+def find_recipe_to_try(name: str, packages: Sequence[str], lake: str) -> Tagger | Transform:
     """The tagger or transform of a name, or of a file.
 
     Args:
@@ -51,7 +51,7 @@ def _recipe_of_file(path: Path, chosen: str, lake: str) -> Tagger | Transform:
     if "://" not in lake and path.resolve().is_relative_to(Path(lake).resolve()):
         raise RecipeError(f"{path} is in the lake: whoever may write data there could run code by it. Move it out")
     module = _import_file(path)
-    declared: list[Tagger | Transform] = [*declared_in(module, Tagger), *declared_in(module, Transform)]
+    declared: list[Tagger | Transform] = [*constants_of_type(module, Tagger), *constants_of_type(module, Transform)]
     taggers = {each.name: each for each in declared}
     if chosen or len(taggers) != 1:
         if chosen not in taggers:

@@ -13,7 +13,7 @@ import msgspec
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import place
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
@@ -114,7 +114,7 @@ def _read_partition(store: Store, asset: str, snapshot: str | None) -> ReadParti
 
 def _documents_of_piece(store: Store, partition: ReadPartition, piece: _Piece) -> list[Document]:
     """The documents of a piece. Of a file without small members (an adopted one) the first block stands for it."""
-    file = shard_file(store, partition.place, piece.shard)
+    file = open_shard(store, partition.place, piece.shard)
     _, lines = file.rows_around(piece.first)
     block = b"".join(line + b"\n" for line in lines)
     return decode_rows(msgspec.json.Decoder(Document), block, file.path, piece.first) if lines else []

@@ -9,7 +9,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import IdDigest, Pair
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
 from gristmill.lake.rows.batches import TextRow
@@ -81,11 +81,11 @@ class _AttributeReading:
     ) -> None:
         self._shard, self._examples = shard, examples
         self._set = names_in_asset_address(partition.asset)["set"]
-        file = shard_file(store, partition, shard, sized=False)
+        file = open_shard(store, partition, shard, sized=False)
         self._store, self.path = file.store, file.path
         self._beside = ShardFile(store, documents.shard(shard.name), shard)
         if other:
-            self._beside = shard_file(store, documents, other, sized=False)
+            self._beside = open_shard(store, documents, other, sized=False)
         self._spans = not shard.at  # the ledger of an adopted set counts its spans outside of texts
         self._shown = frozenset(examples.rows(shard.name))
         self._texts: dict[int, str] = {}  # of the documents that examples show, by number of the row

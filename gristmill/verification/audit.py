@@ -13,7 +13,7 @@ from itertools import chain, islice
 from gristmill.errors import RecipeError
 from gristmill.execution.added_checks import added_findings
 from gristmill.execution.finding import AuditedStore, Finding, guard_proof
-from gristmill.execution.mend import REMOVE_STRAY, asks_to_make, with_mend
+from gristmill.execution.mend import REMOVE_STRAY, add_mend_to_finding, asks_to_make
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place, place_of_ledger
 from gristmill.lake.asset_kind import AssetKind
@@ -38,7 +38,7 @@ from gristmill.stages.mixing.edits.edit_proof import edit_findings
 from gristmill.stages.mixing.unmade import mend_of_ledger
 from gristmill.stages.models.proof import folder_findings
 from gristmill.verification.attributes import attribute_findings
-from gristmill.verification.census import due_ledgers
+from gristmill.verification.census import expected_ledger_paths
 from gristmill.verification.documents import document_findings
 from gristmill.verification.exports import export_findings
 from gristmill.verification.indexes import index_findings
@@ -59,7 +59,7 @@ def _findings_with_mends(
     store: Store, path: str, findings: Iterable[Finding], shelves: Sequence[str], *, first_only: bool
 ) -> list[Finding]:
     """The findings on a ledger, each with its mend: `make` changes nothing that no recipe makes."""
-    found = [with_mend(store, finding) for finding in (islice(findings, 1) if first_only else findings)]
+    found = [add_mend_to_finding(store, finding) for finding in (islice(findings, 1) if first_only else findings)]
     if any(map(asks_to_make, found)) and (mend := mend_of_ledger(store, shelves, path)):
         return [replace(each, mend=mend) if asks_to_make(each) else each for each in found]
     return found
@@ -172,7 +172,7 @@ def audit_ledger(
     return _findings_with_mends(store, path, findings, shelves, first_only=first_only)
 
 
-def audited_ledgers(
+def ledger_paths_to_audit(
     store: Store,
     prefix: str = "",
     say: Say = _ignore_notes,
@@ -198,7 +198,7 @@ def audited_ledgers(
             beside.append(Finding(found.path, None, found.reason))
 
     strays: list[str] = []
-    paths = due_ledgers(store, prefix, say, None if beside is None else take, strays.append)
+    paths = expected_ledger_paths(store, prefix, say, None if beside is None else take, strays.append)
     if beside is not None:
         beside += [Finding(path, None, _BETWEEN, REMOVE_STRAY) for path in sorted(strays) if path.startswith(prefix)]
         beside += (

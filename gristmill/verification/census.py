@@ -31,7 +31,7 @@ _SHARED = tuple(re.compile(pattern_as_regex(re.sub(r"(/{\w+})+$", "", kind.addre
 """The folders that the shards of several assets or snapshots share. Who reads all files below one reads strays too."""
 
 
-def due_ledgers(
+def expected_ledger_paths(
     store: Store, prefix: str, say: Say, tell: Tell | None = None, stray: Callable[[str], object] | None = None
 ) -> list[str]:
     """The paths of all ledgers below a prefix that the lake should have, upstream assets first.

@@ -12,9 +12,9 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, blocklist_path, place
 from gristmill.lake.asset_kinds import DOCUMENTS, RAW, kind_of
 from gristmill.lake.identity import HASH_BYTES, IdDigest, Pair
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.files import read_table
-from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_highs
+from gristmill.lake.ledger.id_search import first_duplicate, index_reader, repeated_upper_halves
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
@@ -23,10 +23,10 @@ from gristmill.lake.rows.quarantined import QuarantinedRow
 from gristmill.lake.rows.raw_spans import check_raw_spans
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.selection import CHANGED, changes_rows
+from gristmill.recipes.selection import CHANGED, may_change_rows
 from gristmill.stages.adoption.before import RowsBefore, VersionBefore
-from gristmill.stages.conversion.parts import parts_meet
-from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
+from gristmill.stages.conversion.parts import check_parts_meet
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, shards_touched_by_blocklists
 from gristmill.stages.mixing.held_out_proof import held_out_findings
 from gristmill.verification.derived_files.findings import derived_findings
 from gristmill.verification.ledger import LedgerProof, first_input_of_kind
@@ -49,12 +49,12 @@ def document_findings(
     if proof.head is None:
         return
     yield from proof.upstream_findings()
-    meet = parts_meet(store, partition, proof.shards)
+    meet = check_parts_meet(store, partition, proof.shards)
     if not meet.passed:
         yield Finding(partition.table, None, meet.description)
     adopted = any(shard.at for shard in proof.shards)  # then it was not made from the version before
     compared = _earlier_version_table(store, proof.head)
-    edits = changes_rows(proof.head.recipe.parameters)
+    edits = may_change_rows(proof.head.recipe.parameters)
     parent = _Parent(store, *compared, edits=edits) if compared and not adopted else None
     before = VersionBefore(store, *compared) if compared and adopted else None
     blocklists: list[Blocklist] = []
@@ -123,7 +123,7 @@ class _Parent:
         return self._open_shard_file(name).path if name in self._shards else self._place.shard(name)
 
     def _open_shard_file(self, name: str) -> ShardFile:
-        return shard_file(self._store, self._place, self._shards[name], sized=False)
+        return open_shard(self._store, self._place, self._shards[name], sized=False)
 
     def rows(self, name: str) -> int | None:
         """The number of rows of a shard, or None if there is no such shard."""
@@ -143,7 +143,7 @@ class _DocumentReading:
 
     def __init__(self, store: Store, partition: Place, shard: Shard, blocklists: Sequence[Blocklist]) -> None:
         self._store, self._place, self._shard, self._blocklists = store, partition, shard, blocklists
-        file = shard_file(store, partition, shard, sized=False)
+        file = open_shard(store, partition, shard, sized=False)
         self._files, self.path = file.store, file.path
         self._decoder = msgspec.json.Decoder(Document)
         self._id_decoder = msgspec.json.Decoder(_IdOfRow)
@@ -282,7 +282,7 @@ def _other_entries(
     `told`: names of the shards of which a blocked row was found.
     """
     for blocklist in blocklists:
-        touched = touched_shards(store, partition, documents, hashes_by_name([blocklist]))
+        touched = shards_touched_by_blocklists(store, partition, documents, hashes_by_name([blocklist]))
         for name in (each for each in touched if each not in told):
             what = f"shard {name} was made with other entries of the blocklist {blocklist.name} than it has now"
             yield Finding(partition.table, None, what, how_to_remake(store, partition.asset))
@@ -319,12 +319,12 @@ def _duplicate_id_finding(
 ) -> Iterator[Finding]:
     """A finding if two rows have one id. Each index was verified, or is in `rebuilt`, computed from the rows."""
     read = index_reader(store, partition, rebuilt)
-    highs = repeated_highs(read, shards)
+    highs = repeated_upper_halves(read, shards)
     duplicate = first_duplicate(store, partition, read, shards, highs) if len(highs) else None
     if duplicate:
         one, other = duplicate
         both = [shard for shard in shards if shard.name in {one.shard, other.shard}]
-        files = {shard.name: shard_file(store, partition, shard).path for shard in both}
+        files = {shard.name: open_shard(store, partition, shard).path for shard in both}
         what = (
             f"id {other.pair[1]!r} (source {other.pair[0]!r}) is in {files[one.shard]} row {one.row} as well;"
             f" {len(highs):,} ids occur twice"

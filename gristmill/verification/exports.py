@@ -12,14 +12,14 @@ from gristmill.execution.finding import Finding, difference_in_words, guard_proo
 from gristmill.execution.work import Say
 from gristmill.lake.address import Place, place
 from gristmill.lake.asset_kinds import MIX
-from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.as_written import unknown_field, why_not_as_written
+from gristmill.lake.ledger.adopted import open_shard
+from gristmill.lake.ledger.as_written import first_unknown_field, why_not_as_written
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
 from gristmill.lake.rows.shard_file import UnkeptUpload
 from gristmill.lake.rows.unpacking import unpack_gzip
-from gristmill.lake.store.json_object import says_same
+from gristmill.lake.store.json_object import is_same_json
 from gristmill.lake.store.protocol import NoFolder, Store
 from gristmill.recipes.export import ExportFormat, format_of_parameters, format_parameters
 from gristmill.recipes.export_formats.codec import Codec, FileFacts, Release
@@ -30,16 +30,16 @@ from gristmill.stages.export.part_table import part_record_findings, part_set_fi
 from gristmill.stages.export.release import (
     build_release,
     built_file_digests,
-    large_files,
+    large_release_files,
     read_release,
     release_path,
-    small_files,
+    small_release_files,
 )
-from gristmill.stages.mixing.held_out import held_rows
+from gristmill.stages.mixing.held_out import held_out_row_flags
 from gristmill.stages.mixing.index import Slice, index_path
 from gristmill.verification.derived_files.expected_files import unexpected_files
 from gristmill.verification.documents import shards_by_name
-from gristmill.verification.ledger import LedgerProof, first_input_of_kind, part_strays, upstream_head
+from gristmill.verification.ledger import LedgerProof, first_input_of_kind, stray_part_objects, upstream_head
 
 _KEEP = "mend that, then verify again; remove nothing of the part"
 
@@ -67,7 +67,7 @@ def export_findings(store: Store, partition: Place, say: Say) -> Iterator[Findin
         yield from _rewritten_part_findings(store, partition, documents, proof, shards, say)
     else:
         say(f"{partition.asset} ({partition.snapshot}): the mix has changed, so its rows are not compared")
-    yield from part_strays(store, partition, proof.shards, say)
+    yield from stray_part_objects(store, partition, proof.shards, say)
 
 
 def _part_file_findings(store: Store, partition: Place, part: Shard) -> Iterator[Finding]:
@@ -83,7 +83,7 @@ def _part_file_findings(store: Store, partition: Place, part: Shard) -> Iterator
                 None,
                 f"part {part.name}: {difference_in_words('its folder is', folder, record.folder)}",
             )
-        if (field := unknown_field(part.extra, msgspec.to_builtins(record))) is not None:
+        if (field := first_unknown_field(part.extra, msgspec.to_builtins(record))) is not None:
             yield Finding(partition.table, None, f"part {part.name}: its field extra has {field!r}, which no part has")
     for path, (sha256, size) in sorted((part.objects or {}).items()):
         wrong = list(prove_object(store, path, sha256, size))
@@ -140,11 +140,11 @@ def _rewritten_part_findings(
         return
     for part in proof.shards:
         if part.name in shards:
-            again = _part_again(store, partition, documents, (part, shards[part.name]), (codec, held))
+            again = _remade_part_findings(store, partition, documents, (part, shards[part.name]), (codec, held))
             yield from guard_proof(store, partition.ledger, again)
 
 
-def _part_again(
+def _remade_part_findings(
     store: Store, partition: Place, documents: Place, rows: tuple[Shard, Shard], how: tuple[Codec, float]
 ) -> Iterator[Finding]:
     """Findings on one part: `rows` are its row and that of the mix's shard, `how` the codec and the share held out."""
@@ -156,8 +156,8 @@ def _part_again(
         return
     try:
         folder = record.folder.rstrip("/").rpartition("/")[2]
-        writer = PartWriter(how[0], folder, UnkeptUpload, store, how[1], held_rows(shard))
-        write_documents(shard_file(store, documents, shard), writer)
+        writer = PartWriter(how[0], folder, UnkeptUpload, store, how[1], held_out_row_flags(shard))
+        write_documents(open_shard(store, documents, shard), writer)
         files = writer.close()
     except (DataError, NoFolder) as error:  # of what it was made from, such as media: the part itself may be sound
         yield Finding(record.folder, None, f"it cannot be made again to compare it: {error}", _KEEP)
@@ -171,10 +171,10 @@ def _part_again(
             None,
             f"part {part.name}: {difference_in_words('its counts are', writer.counts, part.counts)}",
         )
-    yield from _other_lines(record, files)
+    yield from _differing_line_findings(record, files)
 
 
-def _other_lines(record: ExportedPart, files: dict[str, PartFile]) -> Iterator[Finding]:
+def _differing_line_findings(record: ExportedPart, files: dict[str, PartFile]) -> Iterator[Finding]:
     for name in sorted(record.files.keys() | files.keys()):
         recorded, made = record.files.get(name), files.get(name)
         if recorded is None or made is None:
@@ -226,7 +226,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
         if not release.sizes.keys() <= ledger.files.keys():
             yield path, "the ledger of the index does not name all its files"
             return
-        small = small_files(release, declared, ledger.files)
+        small = small_release_files(release, declared, ledger.files)
         yield from unexpected_files(ledger, {index_path(ledger.asset), *release.sizes, *small})
         for file, data in small.items():
             if file in ledger.files and not _is_same_export_file(store.read(file), data, in_numbers=file == path):
@@ -238,7 +238,7 @@ def release_contradictions(store: Store, ledger: IndexLedger, heads: list[Ledger
 
 def _is_same_export_file(found: bytes, made: bytes, *, in_numbers: bool) -> bool:
     """Whether a file is the one that is made now. `in_numbers`: its weights are as the recipe gave them."""
-    return says_same(found, made) if in_numbers else found == made
+    return is_same_json(found, made) if in_numbers else found == made
 
 
 def _wrong_large_files(
@@ -249,7 +249,7 @@ def _wrong_large_files(
     Copied files are compared byte for byte, and those that a codec builds by what they say: another version of SQLite
     writes the same rows in other bytes.
     """
-    for path, write in large_files(store, release, declared):
+    for path, write in large_release_files(store, release, declared):
         digest = _Digest()
         try:
             write(digest)

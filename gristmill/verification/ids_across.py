@@ -19,8 +19,8 @@ from gristmill.lake.ledger.id_search import (
     ReadIndex,
     find_sightings,
     index_reader,
-    load_whole,
-    repeated_highs,
+    load_index_range,
+    repeated_upper_halves,
 )
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
@@ -31,7 +31,7 @@ _CONFIRMED = 100
 """Number of repeated hashes that are compared with the ids in the rows; the others are only counted."""
 
 
-def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int = BUCKET) -> Verdict:
+def check_ids_across_snapshots(store: Store, asset: str, snapshots: Sequence[str], bucket: int = BUCKET) -> Verdict:
     """Checks that no two rows of the finished snapshots have the same (source, id).
 
     Args:
@@ -54,7 +54,7 @@ def ids_across(store: Store, asset: str, snapshots: Sequence[str], bucket: int =
     shards = {key: read_table(store, partition) for key, partition in finished.items()}
     named = [_shard_with_snapshot(key, shard) for key, rows in shards.items() for shard in rows]
     read = _index_reader(store, finished)
-    highs = repeated_highs(read, named, bucket)
+    highs = repeated_upper_halves(read, named, bucket)
     facts: dict[str, int | float | str] = {
         "snapshots": len(finished),
         "snapshots not finished": len(places) - len(finished),
@@ -98,7 +98,7 @@ def _confirm_repeated_pairs(
         return rows_of
     for snapshot, partition in places.items():
         for shard in shards[snapshot]:
-            index = load_whole(read, _shard_with_snapshot(snapshot, shard))[:, 0]
+            index = load_index_range(read, _shard_with_snapshot(snapshot, shard))[:, 0]
             if np.isin(highs, index).any():
                 for sighting in find_sightings(store, partition, shard, highs):
                     rows_of.setdefault(sighting.pair, []).append(f"{partition.shard(shard.name)} row {sighting.row}")

@@ -18,7 +18,7 @@ from gristmill.formats.levanter.cache_ledger import (
     dump_ledger,
     load_ledger,
 )
-from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked
+from gristmill.formats.levanter.checksums import CHECKSUMS, open_verified_cache
 from gristmill.lake.address import SPLITS, cache_asset, cache_index, packing_stem, place
 from gristmill.lake.asset_kinds import ledger_of_asset, names_in_asset_address
 from gristmill.lake.identity import digest_of
@@ -116,7 +116,7 @@ def copy_contradictions(
     for path in (path for path in ledger.files if path.endswith(f"/{CHECKSUMS}")):
         folder = path.removesuffix(f"/{CHECKSUMS}")
         try:
-            reader = open_checked(store, f"{folder}/")
+            reader = open_verified_cache(store, f"{folder}/")
         except (DataError, IndexError) as error:
             yield path, str(error)
             return

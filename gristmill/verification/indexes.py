@@ -30,7 +30,7 @@ from gristmill.lake.ledger.files import as_json, read_head
 from gristmill.lake.ledger.index_ledger import IndexLedger, changed_files, compose_index, parse_index_ledger
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.stages.export.index import old_release
+from gristmill.stages.export.index import is_old_release
 from gristmill.stages.kind import behaviour_of_kind
 from gristmill.stages.mixing.index import (
     Index,
@@ -40,9 +40,9 @@ from gristmill.stages.mixing.index import (
     slices_as_inputs,
     totals_of_slices,
 )
-from gristmill.stages.token_cache.merged_ledger import unnamed_merged
+from gristmill.stages.token_cache.merged_ledger import unnamed_merged_ledgers
 from gristmill.verification.derived_files.expected_files import file_contradictions
-from gristmill.verification.derived_files.export_release import undeclared_release
+from gristmill.verification.derived_files.export_release import undeclared_exclusions
 from gristmill.verification.derived_files.finished_slices import slice_findings
 from gristmill.verification.derived_files.mixture import mixture_contradictions
 from gristmill.verification.exports import release_contradictions
@@ -129,14 +129,14 @@ def _stray_object_findings(store: Store, path: str, ledger: IndexLedger) -> Iter
     """Findings on objects that need this ledger, but are not named by it."""
     named = {path, *ledger.files, *copied_objects(store, ledger)}
     for entry in store.list(f"{ledger.asset}/"):
-        if old_release(ledger, entry.path):  # gc removes it
+        if is_old_release(ledger, entry.path):  # gc removes it
             yield from _old_metadataset_finding(store, entry.path)
             continue
         if ledger_of_object(entry.path) == path and entry.path not in named:
             removal = _GC if kind_of(ledger.asset) is PACKING else REMOVE_STRAY
             yield Finding(entry.path, None, "no ledger names this object", removal)
     if kind_of(ledger.asset) is TOKEN_CACHE_INDEX:
-        for merged in unnamed_merged(store, ledger.asset, named):
+        for merged in unnamed_merged_ledgers(store, ledger.asset, named):
             yield Finding(merged, None, "its index does not name this merged ledger", how_to_reindex(store, path))
 
 
@@ -173,7 +173,7 @@ def _contradicting_files(
             yield from mixture_contradictions(store, ledger, shelves, say)
         elif kind is EXPORT_INDEX:
             yield from release_contradictions(store, ledger, heads)
-            yield from undeclared_release(store, ledger, shelves, say)
+            yield from undeclared_exclusions(store, ledger, shelves, say)
 
 
 def _index_origin_problems(index: Index, inputs: tuple[Upstream, ...], heads: list[Ledger]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import msgspec
 
 from gristmill.errors import DataError
 from gristmill.execution.finding import AuditedStore, Finding, guard_proof
-from gristmill.execution.mend import with_mend
+from gristmill.execution.mend import add_mend_to_finding
 from gristmill.execution.work import Say
 from gristmill.lake.ledger.as_written import why_not_as_written
 from gristmill.lake.ledger.files import list_ledgers
@@ -41,7 +41,7 @@ def audit_unledgered(store: Store, say: Say, shelves: Sequence[str] = ()) -> lis
     audited = AuditedStore(store)
     lake_file = guard_proof(audited, LAKE_FILE, lake_file_findings(audited))
     releases = guard_proof(audited, RELEASES, release_findings(audited, say, shelves))
-    return [with_mend(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
+    return [add_mend_to_finding(store, finding) for finding in (*lake_file, *releases, *audited.left_out())]
 
 
 def lake_file_findings(store: Store) -> Iterator[Finding]:

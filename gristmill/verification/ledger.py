@@ -6,7 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from gristmill.errors import DataError, NewerSchema
-from gristmill.execution.finding import Finding, difference_in_words, foreign_names, guard_proof, unreadable_finding
+from gristmill.execution.finding import (
+    Finding,
+    difference_in_words,
+    foreign_name_findings,
+    guard_proof,
+    unreadable_finding,
+)
 from gristmill.execution.in_flight import paths_in_flight
 from gristmill.execution.mend import REMOVE_STRAY, how_to_remake
 from gristmill.execution.work import Say
@@ -38,7 +44,7 @@ from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.store.protocol import Store
 from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.kind import KnownPart, behaviour_of_kind
-from gristmill.stages.models.ledger import FolderLedger, find_folder
+from gristmill.stages.models.ledger import FolderLedger, find_folder_ledger
 from gristmill.stages.tokenization.files import TokenizerLedger, read_tokenizer_ledger
 from gristmill.verification.shard import ShardProof
 
@@ -176,7 +182,7 @@ class LedgerProof:
         if kind_of(upstream.asset) is TOKENIZER:
             found = read_tokenizer_ledger(self._store, names_in_asset_address(upstream.asset)["tokenizer"])
         elif kind_of(upstream.asset) is MODEL:
-            found = find_folder(self._store, upstream.asset)
+            found = find_folder_ledger(self._store, upstream.asset)
         else:
             found = read_head(self._store, place(upstream.asset, upstream.snapshot))
         return found.fingerprint if found else None
@@ -214,7 +220,7 @@ class LedgerProof:
         if self.head is None or self.findings:
             return
         partition = self._place
-        yield from foreign_names(self._store, partition)
+        yield from foreign_name_findings(self._store, partition)
         named = {path for shard in self.shards for path, _, _ in objects_of_row(shard, partition)}
         named |= {root_path(partition)} if any(shard.at for shard in self.shards) else set()
         left = set(read_run_note(self._store, partition).left)
@@ -240,7 +246,7 @@ def part_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding]
         wrong = [] if partition.kind.immutable else _shard_findings(store, partition, row)
         yield from wrong or guard_proof(store, partition.table, kind.findings(KnownPart(store, partition, row)))
     if partition.kind.immutable:
-        yield from part_strays(store, partition, proof.shards, say)
+        yield from stray_part_objects(store, partition, proof.shards, say)
     else:
         yield from proof.stray_findings(say)
 
@@ -253,7 +259,7 @@ def _shard_findings(store: Store, partition: Place, row: Shard) -> list[Finding]
     return shard.findings
 
 
-def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
+def stray_part_objects(store: Store, partition: Place, shards: Sequence[Shard], say: Say) -> Iterator[Finding]:
     """Findings on objects in a part's folder that no ledger names. Whole parts that no ledger names are left to gc."""
     named = {path for shard in shards for path, _, _ in objects_of_row(shard, partition)}
     folders = {part[1] for path in named if (part := part_at(path))}
@@ -267,10 +273,10 @@ def part_strays(store: Store, partition: Place, shards: Sequence[Shard], say: Sa
         else:
             old.add(part[1])
     if old:
-        _say_old(partition, old, pinned_by_releases(store, damaged=True), say)
+        _note_old_parts(partition, old, pinned_by_releases(store, damaged=True), say)
 
 
-def _say_old(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]], say: Say) -> None:
+def _note_old_parts(partition: Place, old: set[str], pinned: Mapping[str, Sequence[str]], say: Say) -> None:
     """Says what becomes of parts that a ledger does not name: `gc` removes them, unless a release names them."""
     what = f"{partition.asset} ({partition.snapshot}):"
     naming = [pinned[name] for folder in old if (name := folder.rstrip("/").rpartition("/")[2]) in pinned]

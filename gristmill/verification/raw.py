@@ -11,13 +11,13 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.execution.finding import AuditedStore, Finding, guard_proof
 from gristmill.lake.address import Place, documents_asset, place, raw_asset
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of, names_in_asset_address
-from gristmill.lake.ledger.files import find_ledger, list_ledgers
+from gristmill.lake.ledger.files import find_head_and_table, list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import raw_stamps
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry
 from gristmill.raw_data.checksums import compare_checksums
-from gristmill.raw_data.listing import RawListing, by_shard, list_raw
+from gristmill.raw_data.listing import RawListing, list_raw, raw_names_by_shard
 from gristmill.raw_data.roots import raw_store
 from gristmill.raw_data.scan import raw_top, show_path
 from gristmill.raw_data.snapshots import CONFIRM, Stray, raw_snapshots
@@ -27,7 +27,7 @@ from gristmill.stages.conversion.parts import recorded_part_edges
 _CANNOT = "raw data cannot be compared"
 
 
-def compared_snapshots(
+def raw_snapshots_to_compare(
     lake: Lake, sources: Mapping[str, Source], prefix: str, tell: Callable[[str, Finding], object]
 ) -> list[tuple[str, str]]:
     """The raw snapshots to compare: those that have raw objects, or documents in the lake.
@@ -150,13 +150,15 @@ class _Comparison:
     def raw_findings(self) -> Iterator[Finding]:
         partition = self._partition
         try:
-            ledger = find_ledger(self._lake, partition)
+            ledger = find_head_and_table(self._lake, partition)
         except (DataError, StoreError) as error:
             yield Finding(partition.ledger, None, f"{_CANNOT}: {error}", self._make)
             return
         try:
             listing = list_raw(self._source, self._raw, partition.snapshot)
-            planned = by_shard(self._source, listing)  # a snapshot that `make` refuses needs another mend than `make`
+            planned = raw_names_by_shard(
+                self._source, listing
+            )  # a snapshot that `make` refuses needs another mend than `make`
         except (DataError, StoreError) as error:
             yield Finding(self._raw_path_for_messages(""), None, f"{_CANNOT}: {error}")
             return

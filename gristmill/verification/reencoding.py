@@ -18,7 +18,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
@@ -57,7 +57,7 @@ def reencoding_findings(
     compared = 0
     if records:
         tokenizer, made = _reference_tokenizer(store, head.recipe.parameters, names["tokenizer"], records[0])
-        yield from _other_metadata(store, records, made, say)
+        yield from _part_metadata_findings(store, records, made, say)
         rows = {shard.name: shard for shard in read_ledger(store, documents)[1]}
         for record in records:
             readers = {s: CacheReader(range_reader_of_store(store), f.rstrip("/")) for s, f in record.folders.items()}
@@ -70,7 +70,7 @@ def reencoding_findings(
                 if not old.is_counted:
                     say(f"{partition.asset} ({partition.snapshot}): shard {name} was made by version 0.1; not compared")
                     continue
-                file = shard_file(store, documents, shard)
+                file = open_shard(store, documents, shard)
                 stored = _StoredShard(file, partition.table, old, readers, how_to_replace(store, partition.table))
                 yield from guard_proof(store, partition.ledger, stored.reencoding_findings(tokenizer))
                 compared += stored.documents
@@ -191,7 +191,7 @@ def _cache_metadata(store: Store, path: str) -> Mapping[str, Any]:
     return load_ledger(store.read(path), path)["metadata"]["preprocessor_metadata"] or {}
 
 
-def _other_metadata(
+def _part_metadata_findings(
     store: Store, records: Sequence[PartRecord], made: Mapping[str, Any], say: Say
 ) -> Iterator[Finding]:
     """Findings on parts that say something else of their rows than the tokenizer. Older versions said less: a note."""

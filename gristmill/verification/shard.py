@@ -131,7 +131,7 @@ class ShardProof:
         elif (
             isinstance(recorded, Shard) and self.whole and not recorded.at and recorded.members != tuple(self._members)
         ):
-            yield Finding(self.path, None, _other_members(self._members, recorded.members))
+            yield Finding(self.path, None, _gzip_member_difference(self._members, recorded.members))
 
     def _content_findings(self) -> Iterator[Finding]:
         if not self.whole:
@@ -149,7 +149,7 @@ class ShardProof:
             )
 
 
-def _other_members(found: Members, recorded: Members) -> str:
+def _gzip_member_difference(found: Members, recorded: Members) -> str:
     """The first difference between the gzip members of an object and those in its ledger, which differ."""
     pairs = zip_longest(found, recorded)
     number, (here, there) = next((number, pair) for number, pair in enumerate(pairs) if pair[0] != pair[1])

@@ -14,7 +14,7 @@ from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, lo
 from gristmill.lake.address import SPLITS, Place, place, tokenizer_asset
 from gristmill.lake.asset_kinds import MIX, kind_of
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.as_written import unknown_field
+from gristmill.lake.ledger.as_written import first_unknown_field
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.whole_folder import WRITING, is_being_written
 from gristmill.lake.ledger.model import Ledger, Shard, Upstream
@@ -23,7 +23,7 @@ from gristmill.stages.token_cache.part import TOKEN_BYTES, PartRecord, RowDigest
 from gristmill.stages.token_cache.part_table import PartTable, token_count
 from gristmill.stages.tokenization.files import TokenizerLedger, ledger_path, read_tokenizer_ledger, tokenizer_path
 from gristmill.verification.documents import shards_by_name
-from gristmill.verification.ledger import LedgerProof, first_input_of_kind, part_strays, upstream_head
+from gristmill.verification.ledger import LedgerProof, first_input_of_kind, stray_part_objects, upstream_head
 from gristmill.verification.trainer_config import recorded_format
 
 
@@ -48,7 +48,7 @@ def cache_findings(store: Store, partition: Place, say: Say) -> Iterator[Finding
     yield from _array_type_findings(store, proof.head, partition, records)
     for split in SPLITS:
         yield from _merged_ledger_findings(store, partition, split, proof.shards, records)
-    yield from part_strays(store, partition, proof.shards, say)
+    yield from stray_part_objects(store, partition, proof.shards, say)
 
 
 def _shard_placement_findings(head: Ledger, partition: Place, claims: PartTable) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def _part_row_findings(partition: Place, part: Shard, record: PartRecord) -> Ite
         if folder.rstrip("/") not in {partition.part_folder(split) + name for name in names}:
             what = difference_in_words(f"the folder of its {split} is", partition.part_folder(split) + names[0], folder)
             yield Finding(partition.table, None, f"part {part.name}: {what}")
-    if (foreign := unknown_field(part.extra, record.as_extra())) is not None:
+    if (foreign := first_unknown_field(part.extra, record.as_extra())) is not None:
         yield Finding(partition.table, None, f"part {part.name}: its field extra has {foreign!r}, which no part has")
     read = {(each.shard, each.content) for each in part.inputs if kind_of(each.asset) is MIX}
     if read != {(name, shard.content) for name, shard in record.shards.items()}:

@@ -12,7 +12,7 @@ from assets.support.keys import key_of
 from assets.support.step_ops import was_run
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import read_head
-from gristmill.plugins import look_again
+from gristmill.plugins import forget_installed_plugins
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def package(tmp_path: Path) -> Iterator[None]:
     """The package with the checks `terse`, which blocks, and `titled`, which warns."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(lay(tmp_path / "site"))
-        look_again()
+        forget_installed_plugins()
         yield
-    look_again()
+    forget_installed_plugins()
 
 
 def recorded(works: Works, check: str) -> bool:

@@ -13,7 +13,7 @@ from gristmill.execution.step import Step
 from gristmill.lake.address import Place, place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.shard_sample import ShardSample
-from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import read_dedupe_order, steps_of_resolution
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, seal_row
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.verification.audit import audit_ledger
@@ -40,7 +40,7 @@ def steps(mill: Mill, name: str) -> Iterator[tuple[Step, Place]]:
     """The steps of a recipe but its labels, and a partition of each."""
     recipe = known().dedupes[name]
     every = [FingerprintStep(recipe, "pages", snapshot, SHELVES) for snapshot in ("a", "b")]
-    for step in (*every, *steps_of_resolution(recipe, read_order(mill.store, name)[0], SHELVES)):
+    for step in (*every, *steps_of_resolution(recipe, read_dedupe_order(mill.store, name)[0], SHELVES)):
         yield from ((step, place(asset, step.snapshot)) for asset in step.makes)
 
 

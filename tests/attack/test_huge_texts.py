@@ -21,7 +21,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.recipes.batch import Batch
 from gristmill.recipes.tagger import Tagger
 from gristmill.stages.tagging.label_lines import LabelLines
-from gristmill.taggers.lists.words import open_words
+from gristmill.taggers.lists.words import open_word_lists
 folder, module, constant = sys.argv[1:]
 if constant == "open_words":
     tagger = Tagger(name="words-1", batch=open_words({"words": Path(folder) / "en"}))

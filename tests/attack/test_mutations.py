@@ -17,7 +17,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.formats.oscar.checksums import read_checksums
 from gristmill.readers.gettext_po import translated_text
 from gristmill.readers.hugging_face import data_files
-from gristmill.readers.mapping.front_matter import front_matter
+from gristmill.readers.mapping.front_matter import split_front_matter
 from gristmill.readers.python_metadata import distribution
 from gristmill.readers.text import python_text
 from gristmill.recipes.raw_object import RawObject
@@ -179,7 +179,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     ),
     "python": (python_text, b"#!/usr/bin/python\n# -*- coding: latin-1 -*-\nname = '\xe9'\n"),
     "front matter": (
-        lambda raw: front_matter(raw.decode("utf-8", "replace")),
+        lambda raw: split_front_matter(raw.decode("utf-8", "replace")),
         b"---\nlang: en\nday: 2024-05-06\nat: 2024-05-06T07:08:09Z\ntags: [a, 0x1f, 1_000, 12:30:45, ~]\n---\na\n",
     ),
     "card": (

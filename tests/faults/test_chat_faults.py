@@ -15,7 +15,7 @@ from talklake import row, started, talk
 from testkit import SHELVES, SNAPSHOT, Mill, link
 
 from gristmill.stages.mixing.step import stream_step
-from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.audit import audit_ledger, ledger_paths_to_audit
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def check(mill: Mill, expected: Tree) -> None:
     found = tree_of(mill)
     assert sorted(found) == sorted(expected)
     assert [path for path in expected if found[path] != expected[path]] == []
-    assert [str(f) for path in audited_ledgers(mill.store) for f in audit_ledger(mill.store, path, print)] == []
+    assert [str(f) for path in ledger_paths_to_audit(mill.store) for f in audit_ledger(mill.store, path, print)] == []
     incoming = mill.root / ".incoming"
     assert not incoming.exists() or not list(incoming.iterdir())
 

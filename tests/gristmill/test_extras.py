@@ -19,7 +19,7 @@ from gristmill.readers.files.html_text import html_text
 from gristmill.readers.forum.stack_exchange import StackExchangePosts
 from gristmill.readers.web.charsets import decode_page
 from gristmill.readers.web.extraction import extract_main_text, extractor_version
-from gristmill.readers.web.http import HttpResponse, plain_body
+from gristmill.readers.web.http import HttpResponse, unpack_http_body
 from gristmill.readers.web.oscar_split import OscarFromWet
 from gristmill.readers.web.pages import WarcPages
 from gristmill.readers.wiki.pages import MediaWikiPages
@@ -50,7 +50,7 @@ USES: list[tuple[str, str, Callable[[], object]]] = [
     ("resiliparse", "web", lambda: html_text("<p>Rye")),
     ("resiliparse", "web", lambda: extract_main_text("<p>Rye", "resiliparse", {})),
     ("resiliparse", "web", lambda: decode_page(b"\xe9", "")),
-    ("fastwarc", "web", lambda: plain_body(BROTLI, 100)),
+    ("fastwarc", "web", lambda: unpack_http_body(BROTLI, 100)),
     ("trafilatura", "trafilatura", WarcPages(source="pages", extractor="trafilatura").check),
     ("mwparserfromhell", "wiki", MediaWikiPages(source="wiki").check),
     ("mwparserfromhell", "wiki", lambda: importlib.import_module("gristmill.readers.wiki.wikitext")),

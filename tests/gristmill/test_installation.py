@@ -26,14 +26,14 @@ pytestmark = pytest.mark.slow
 TELL = """
 import json, sys
 from gristmill.execution.remote import worker_environment
-from gristmill.installation import code_version, made_with, top_level
+from gristmill.installation import code_version, maker_versions, top_level
 before = {name.partition(".")[0] for name in sys.modules}
 from gristmill.commands.acquire import lock_files_folder
 from gristmill.dagster_location import defs
 groups = {node.group_name for node in defs().resolve_asset_graph().asset_nodes}
 print(json.dumps({
     "code": environment_of(("gristmill",))["gristmill"], "version": code_version(), "top": str(top_level()),
-    "packages": made_with()["gristmill"], "locks": sorted(path.name for path in lock_files_folder().iterdir()),
+    "packages": maker_versions()["gristmill"], "locks": sorted(path.name for path in lock_files_folder().iterdir()),
     "dagster": "dagster" in before, "groups": sorted(groups), "definitions": sys.modules["definitions"].__file__,
 }))
 """
@@ -124,7 +124,7 @@ def test_a_module_of_others_under_a_name_of_the_location_is_refused(monkeypatch:
     with pytest.raises(
         RecipeError, match=r"^/theirs/assets/__init__\.py is imported as 'assets', a name that .*: rename"
     ):
-        installation.load_location("definitions")
+        installation.import_location_module("definitions")
 
 
 SERVICES = {"boto3", "botocore", "dagster", "distributed", "obstore", "pydantic", "ray", "sqlalchemy"}
@@ -141,7 +141,7 @@ def test_every_package_that_takes_part_in_bytes_is_compared_and_written_into_not
     owners = packages_distributions()
     packages = {re.sub(r"[-_.]+", "-", name).lower() for top in tops for name in owners.get(top, ())}
     assert packages - SERVICES - {"gristmill"} == set(installation.MAKERS) - BEHIND_OTHERS
-    assert set(installation.MAKERS) < set(installation.made_with())
+    assert set(installation.MAKERS) < set(installation.maker_versions())
 
 
 def trees() -> Iterator[ast.Module]:
@@ -154,9 +154,11 @@ def test_versions_of_what_is_not_installed_are_empty() -> None:
 
 
 def test_the_location_can_be_loaded_twice() -> None:
-    assert installation.load_location("resources.lake") is installation.load_location("resources.lake")
+    assert installation.import_location_module("resources.lake") is installation.import_location_module(
+        "resources.lake"
+    )
     with pytest.raises(ModuleNotFoundError):
-        installation.load_location("resources.nothing")
+        installation.import_location_module("resources.nothing")
 
 
 def test_dagster_finds_the_recipes_of_a_project_after_it_has_set_the_path_back(tmp_path: Path) -> None:

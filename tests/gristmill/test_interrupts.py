@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from testkit import Mill
 
-from gristmill.interrupts import children_deaf, worker_pool
+from gristmill.interrupts import shield_children_from_interrupt, worker_pool
 
 CHILD = """
 import sys
@@ -31,7 +31,7 @@ STOPPED = (130, -signal.SIGINT)
 
 
 def test_a_child_that_hears_ctrl_c_while_it_begins_prints_no_trace() -> None:
-    with children_deaf():
+    with shield_children_from_interrupt():
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD],
             stdin=subprocess.PIPE,
@@ -49,7 +49,7 @@ def test_a_child_that_hears_ctrl_c_while_it_begins_prints_no_trace() -> None:
 
 def test_this_process_hears_it_once_its_children_have_begun() -> None:
     begun = []
-    with pytest.raises(KeyboardInterrupt), children_deaf():  # noqa: PT012 - the signal comes in between
+    with pytest.raises(KeyboardInterrupt), shield_children_from_interrupt():  # noqa: PT012 - the signal comes in between
         signal.raise_signal(signal.SIGINT)
         begun.append("as a whole")
     assert begun == ["as a whole"]
@@ -58,7 +58,7 @@ def test_this_process_hears_it_once_its_children_have_begun() -> None:
 
 def test_a_pool_that_nobody_needs_any_more_is_not_waited_for() -> None:
     with pytest.raises(KeyboardInterrupt), worker_pool(1) as pool:  # noqa: PT012 - a task is under way
-        with children_deaf():
+        with shield_children_from_interrupt():
             waiting = [pool.submit(time.sleep, 300) for _ in range(3)]
         assert not any(each.done() for each in waiting)
         raise KeyboardInterrupt

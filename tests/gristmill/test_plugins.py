@@ -8,7 +8,7 @@ import pytest
 from songs import Songs, lay
 
 from gristmill.environment import read_environment
-from gristmill.plugins import look_again
+from gristmill.plugins import forget_installed_plugins
 from resources.engine import engine_resource
 
 
@@ -136,7 +136,7 @@ def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(lay(tmp_path / "site"))
-    look_again()
+    forget_installed_plugins()
     try:
         environment = read_environment({"GRISTMILL_ENGINE": "waterwheel", "GRISTMILL_ENGINE_ADDRESS": "river:/told"})
         schema = engine_resource(environment).config_schema.as_field().config_type.fields["kind"]  # type: ignore[attr-defined]
@@ -150,7 +150,7 @@ def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(
         assert schema.default_value == "waterwheel"
     finally:
         monkeypatch.undo()
-        look_again()
+        forget_installed_plugins()
 
 
 def test_a_check_of_a_package_refuses_and_warns_and_is_run_again_by_an_audit(songs: Songs) -> None:

@@ -20,20 +20,20 @@ from testkit import Mill
 from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.lake.store.plain_files import NoFile
-from gristmill.pool import in_processes
+from gristmill.pool import run_in_processes
 
 WORDS = "a worker process was killed: most often for want of memory; use fewer workers, then run again"
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_results_come_in_order(workers: int) -> None:
-    assert list(in_processes([partial(operator.mul, 2, n) for n in range(3)], workers)) == [0, 2, 4]
+    assert list(run_in_processes([partial(operator.mul, 2, n) for n in range(3)], workers)) == [0, 2, 4]
 
 
 def test_a_killed_process_is_an_error_in_words() -> None:
     works = [partial(signal.raise_signal, signal.SIGKILL), partial(signal.raise_signal, signal.SIGKILL)]
     with pytest.raises(StoreError, match=f"^{WORDS}$"):
-        list(in_processes(works, 2))
+        list(run_in_processes(works, 2))
 
 
 def test_an_error_of_a_function_is_raised_as_it_is() -> None:
@@ -44,7 +44,7 @@ def test_an_error_of_a_function_is_raised_as_it_is() -> None:
         f"a/b: {broken.reason}",
     )
     with pytest.raises(ZeroDivisionError):
-        list(in_processes([partial(operator.floordiv, 1, n) for n in range(2)], 2))
+        list(run_in_processes([partial(operator.floordiv, 1, n) for n in range(2)], 2))
 
 
 # CPython counts the processes of a broken pool while it may start one more; their results have failed by then.
@@ -87,7 +87,7 @@ def test_a_process_that_dies_while_the_next_is_started_is_an_error_in_words(
 ) -> None:
     monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", start_after_a_death(error))
     with pytest.raises(StoreError, match=f"^{WORDS}$"):
-        list(in_processes([partial(time.sleep, 60)] * 2, 2))
+        list(run_in_processes([partial(time.sleep, 60)] * 2, 2))
 
 
 def start_after_a_death(error: Exception) -> Callable[..., int]:
@@ -120,7 +120,7 @@ def test_an_error_of_a_pool_that_is_not_broken_is_raised_as_it_is(monkeypatch: p
 
     monkeypatch.setattr(multiprocessing.util, "spawnv_passfds", spawn)
     with pytest.raises(BlockingIOError, match="no more processes"):
-        list(in_processes([partial(operator.mul, 2, n) for n in range(2)], 2))
+        list(run_in_processes([partial(operator.mul, 2, n) for n in range(2)], 2))
 
 
 @pytest.mark.slow

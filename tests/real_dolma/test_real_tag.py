@@ -14,7 +14,7 @@ from scriptrows import documents, edge_texts
 
 from gristmill.__main__ import main
 from gristmill.dolma.tagging.catalogue import NOT_HERE, TAGGERS
-from gristmill.dolma.tagging.config import variable_name
+from gristmill.dolma.tagging.config import label_key_from_name
 from gristmill.recipes.batch import Batch
 
 SLOW = {name for name in TAGGERS if name.startswith("uniseg") or name == "gopher_v2"}
@@ -74,7 +74,7 @@ def test_each_of_dolmas_taggers_is_here_or_has_a_reason(dolma: Ask) -> None:
     [answer] = dolma({"do": "names"})
     names = set(answer["names"])
     assert names == TAGGERS.keys() | NOT_HERE.keys()
-    assert {variable_name(name) for name in names}
+    assert {label_key_from_name(name) for name in names}
 
 
 def write(path: Path, rows: Sequence[dict[str, str]]) -> None:

@@ -23,7 +23,7 @@ from gristmill.lake.store import s3_retry as bucket_trouble
 from gristmill.lake.store import s3_upload
 from gristmill.lake.store.protocol import Store
 from gristmill.lake.store.s3 import BucketStore
-from gristmill.maintenance.gc import find_unnamed, remove_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts, remove_unnamed_part
 
 pytestmark = pytest.mark.slow
 
@@ -338,7 +338,7 @@ def test_gc_keeps_a_part_that_a_run_makes_again_while_an_answer_is_lost(
 ) -> None:
     folder = f"{CACHE.asset}/train/{CACHE.snapshot}/part-00001-0123456789abcdef/"
     near.put(f"{folder}shard_ledger.json", b"old")
-    (garbage,) = find_unnamed(far, lambda _: None)
+    (garbage,) = find_unnamed_parts(far, lambda _: None)
     read = far.read_tagged
 
     def meanwhile(path: str) -> tuple[bytes, str] | None:
@@ -350,5 +350,5 @@ def test_gc_keeps_a_part_that_a_run_makes_again_while_an_answer_is_lost(
     monkeypatch.setattr(far, "read_tagged", meanwhile)
     proxy.spoil("lost", method="POST", holds="delete")
     with pytest.raises(Conflict, match=r"others began to use it while it was removed"):
-        remove_unnamed(far, garbage)
+        remove_unnamed_part(far, garbage)
     assert near.read(f"{folder}shard_ledger.json") == b"new"

@@ -14,7 +14,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.reports.duplicate_matrix import draw_matrix, draw_occurrences
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution, resolution_path
-from gristmill.stages.dedupe.round_facts import why_doubtful
+from gristmill.stages.dedupe.round_facts import doubtful_result_line
 
 
 def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def resolution_facts(store: Store, dedupe: Dedupe, resolution: Resolution) -> di
         }
         for rank, (name, each) in enumerate(zip(names, resolution.snapshots, strict=True))
     ]
-    doubtful = why_doubtful(each.counts for each in resolution.snapshots)
+    doubtful = doubtful_result_line(each.counts for each in resolution.snapshots)
     taken = numbers_of_taken_snapshots(resolution, duplicate_characters(store, dedupe, resolution))
     characters = [each for each in taken if each is not None]
     return {

@@ -17,7 +17,7 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.label import Score, Spans
 from gristmill.reports.sizes import percentage
-from gristmill.scores.described import describe_set, described_before
+from gristmill.scores.described import describe_set, read_described_set
 from gristmill.scores.examples import Example, read_examples, write_examples
 from gristmill.scores.page import facts_of, label_histogram, small_label_histogram
 from gristmill.scores.statistics import LabelStatistics
@@ -50,7 +50,7 @@ def score_facts(
     examples: Sequence[Example] = ()
     try:
         described = (
-            described_before(store, place, shards, kinds) if stored else describe_set(store, place, shards, kinds)
+            read_described_set(store, place, shards, kinds) if stored else describe_set(store, place, shards, kinds)
         )
         if described is None:
             return {"scores": "not described yet: Materialize describes it, and makes no shard again"}

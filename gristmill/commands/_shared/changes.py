@@ -8,7 +8,7 @@ from gristmill.text.differences import Difference
 _WIDTH = 100
 
 
-def shown_changes(found: Iterable[Difference]) -> Iterator[str]:
+def change_lines(found: Iterable[Difference]) -> Iterator[str]:
     """Two lines for each change.
 
     Args:
@@ -17,7 +17,7 @@ def shown_changes(found: Iterable[Difference]) -> Iterator[str]:
     Yields:
         `- ` with what was there, `+ ` with what is there now, each on one line.
 
-    >>> list(shown_changes([Difference(6, "write me@x now", "write E now")]))
+    >>> list(change_lines([Difference(6, "write me@x now", "write E now")]))
     ['- write me@x now', '+ write E now']
     """
     for change in found:

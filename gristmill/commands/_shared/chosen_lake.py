@@ -18,7 +18,7 @@ _LEDGERS = (
 """Where the folders of ledgers lie in a lake, and the ledgers of assets without snapshots."""
 
 
-def names_lake(word: str) -> bool:
+def is_lake_address(word: str) -> bool:
     """Whether a word is the lake by itself: it is a path, or a folder that is a lake.
 
     A folder is a lake if it has a lake's id, raw data or ledgers.
@@ -26,7 +26,7 @@ def names_lake(word: str) -> bool:
     return is_path(word) or is_lake(Path(word)) or any(any(Path(word).glob(each)) for each in _LEDGERS)
 
 
-def chosen_lake(arguments: Namespace) -> Lake:
+def lake_without_targets(arguments: Namespace) -> Lake:
     """The lake of a command without targets. A bare word must be a lake: it may be misspelt.
 
     Args:
@@ -36,7 +36,7 @@ def chosen_lake(arguments: Namespace) -> Lake:
         RecipeError: the word is no path, and no lake; or as for lake_of_arguments().
     """
     word = str(arguments.lake)
-    if not names_lake(word):
+    if not is_lake_address(word):
         raise RecipeError(
             f"{word!r} is no lake: there is no folder of this name with raw data or ledgers; write ./{word} if it is to"
             " be one, or - for the lake of the project"

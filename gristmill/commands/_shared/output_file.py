@@ -9,7 +9,7 @@ from gristmill.errors import RecipeError
 
 
 @contextmanager
-def output_file(name: str, lake: str) -> Iterator[Path]:
+def write_output_file(name: str, lake: str) -> Iterator[Path]:
     """Gives a path to write to. What was written there gets the file's name at the end, and is removed after an error.
 
     Something that is no regular file, such as /dev/stdout, is written to as it is.

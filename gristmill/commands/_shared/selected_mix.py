@@ -7,7 +7,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.shelf import find_recipe
 
 
-def selected_mix(shelves: Sequence[str], name: str) -> Mix:
+def find_mix_for_command(shelves: Sequence[str], name: str) -> Mix:
     """The mix of this name. The other recipes are read only if a rule needs them.
 
     Args:

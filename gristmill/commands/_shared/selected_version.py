@@ -7,7 +7,7 @@ from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 
 
-def selected_version(shelves: Sequence[str], word: str, stream: str | None) -> tuple[Source, str]:
+def parse_source_version(shelves: Sequence[str], word: str, stream: str | None) -> tuple[Source, str]:
     """The source and the version of a word such as `wiki/v1`.
 
     Args:

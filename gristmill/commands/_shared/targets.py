@@ -3,18 +3,18 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from gristmill.commands._shared.chosen_lake import names_lake
+from gristmill.commands._shared.chosen_lake import is_lake_address
 from gristmill.commands._shared.lake_word import is_path
 from gristmill.commands._shared.terminal import shelf_packages
 from gristmill.errors import RecipeError
 from gristmill.lake.address import check_snapshot
 from gristmill.lake.asset_kinds import LEDGER_TOPS
 from gristmill.pipeline.dry_run import Prospect
-from gristmill.pipeline.targets import Targets, means_something, read_targets
+from gristmill.pipeline.targets import Targets, is_target, read_targets
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 
 
-def add_targets(parser: ArgumentParser) -> None:
+def add_target_arguments(parser: ArgumentParser) -> None:
     """Adds the lake and the targets."""
     parser.add_argument(
         "words",
@@ -29,7 +29,7 @@ def add_targets(parser: ArgumentParser) -> None:
     )
 
 
-def add_vanished(parser: ArgumentParser) -> None:
+def add_vanished_option(parser: ArgumentParser) -> None:
     """Adds the option that confirms that raw data were removed on purpose."""
     parser.add_argument(
         "--vanished",
@@ -40,7 +40,7 @@ def add_vanished(parser: ArgumentParser) -> None:
     )
 
 
-def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets]:
+def read_target_arguments(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets]:
     """The packages, the recipes and the targets of the arguments; `lake` of the arguments becomes the lake among them.
 
     A first word that is no path is the lake if the folder of this name is a lake. A target by this name comes before
@@ -56,11 +56,11 @@ def asked_for(arguments: Namespace) -> tuple[tuple[str, ...], Catalogue, Targets
     """
     words = list(arguments.words)
     first = words[0] if words else "-"
-    arguments.lake = first if names_lake(first) else "-"
+    arguments.lake = first if is_lake_address(first) else "-"
     shelves = shelf_packages(arguments)
     catalogue = read_catalogue(shelves)
     if not is_path(first):
-        target = means_something(catalogue, first)
+        target = is_target(catalogue, first)
         if target and arguments.lake == first:
             raise RecipeError(
                 f"{first!r} is a lake here, and a target too: write ./{first} for the lake, or - {first} for the"

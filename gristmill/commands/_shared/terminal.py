@@ -27,7 +27,7 @@ def print_error(text: str) -> None:
     sys.stderr.write("\n".join(map(escape_controls, text.split("\n"))) + "\n")
 
 
-def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
+def add_lake_arguments(parser: ArgumentParser, *, alone: bool = False) -> None:
     """Adds the lake and the options of its bucket. Secrets come from the environment (AWS_ACCESS_KEY_ID, ...).
 
     Args:
@@ -39,10 +39,10 @@ def add_lake(parser: ArgumentParser, *, alone: bool = False) -> None:
         parser.add_argument("lake", nargs="?", default="-", help=f"{words} (the default)")
     else:
         parser.add_argument("lake", help=words)
-    add_options(parser)
+    add_bucket_options(parser)
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_bucket_options(parser: ArgumentParser) -> None:
     """Adds the options of the lake's bucket."""
     parser.add_argument(
         "--option",
@@ -72,7 +72,7 @@ def bucket_options(arguments: Namespace, environment: Environment, lake: str | N
     """The options of the bucket's client. Those that are not given come from the environment.
 
     Args:
-        arguments: arguments of a command that called add_options().
+        arguments: arguments of a command that called add_bucket_options().
         environment: environment of the command.
         lake: folder or address of the lake that they are for; None: any bucket.
 
@@ -91,7 +91,7 @@ def bucket_options(arguments: Namespace, environment: Environment, lake: str | N
     return options
 
 
-def add_shelves(parser: ArgumentParser) -> None:
+def add_shelves_option(parser: ArgumentParser) -> None:
     """Adds the packages whose shelves hold the recipes."""
     parser.add_argument(
         "--shelves", metavar="PACKAGE,...", help="all packages with recipes (GRISTMILL_SHELVES, or the project's)"
@@ -114,7 +114,7 @@ def shelf_packages(arguments: Namespace) -> tuple[str, ...]:
     return packages
 
 
-def add_engine(parser: ArgumentParser) -> None:
+def add_engine_options(parser: ArgumentParser) -> None:
     """Adds the engine, which decides where shards are ground."""
     parser.add_argument(
         "--engine", metavar="NAME", help=f"where shards are ground (GRISTMILL_ENGINE): {', '.join(ENGINES.names)}"

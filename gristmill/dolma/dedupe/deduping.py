@@ -17,11 +17,11 @@ from gristmill.dolma.dedupe.files import compared_files
 from gristmill.dolma.dedupe.marking import Marker
 from gristmill.dolma.dedupe.saved_keys import SavedKeys
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.file_run import FilePlan, claim_folders
+from gristmill.dolma.tagging.file_run import FilePlan, hold_folder_claims
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.packing import PackedUpload
-from gristmill.dolma.tagging.paths import TaggedFile, real_output
-from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_outputs
+from gristmill.dolma.tagging.paths import TaggedFile, resolve_output_links
+from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_output_folder
 from gristmill.errors import RecipeError, undone_at_failure
 from gristmill.execution.work import ProgressLine, Say
 from gristmill.lake.identity import digest_of
@@ -93,8 +93,10 @@ def plan_dedupe(config: DedupeConfig, options: Mapping[str, str], *, force: bool
         changed = [file.version.changed] if file.version.changed else []  # a time that nobody can set back
         chain.update(msgspec.json.encode([file.url, file.version.size, file.version.etag, *changed]))
         recipe = known.digest if known else chain.hexdigest()
-        folders.setdefault(real_output(file.output), {})[file.name] = file, recipe[:16]
-    looked_up = [_looked_up(root, named, config, inputs, options, force=force) for root, named in folders.items()]
+        folders.setdefault(resolve_output_links(file.output), {})[file.name] = file, recipe[:16]
+    looked_up = [
+        _compare_with_manifest(root, named, config, inputs, options, force=force) for root, named in folders.items()
+    ]
     missing = frozenset(files) - {file for folder in looked_up for file in folder.files if file.name in folder.done}
     keys = None
     if known:
@@ -146,7 +148,7 @@ def _keys_to_save(saved: SavedKeys, config: DedupeConfig, inputs: str, *, force:
     return keys
 
 
-def _looked_up(
+def _compare_with_manifest(
     root: str,
     named: Mapping[str, tuple[TaggedFile, str]],
     config: DedupeConfig,
@@ -179,7 +181,7 @@ def run_dedupe(plan: DedupePlan, config: DedupeConfig, options: Mapping[str, str
         StoreError: a store does not answer.
     """
     documents = 0
-    with claim_folders(plan.folders, options) as folders:
+    with hold_folder_claims(plan.folders, options) as folders:
         marker = Marker(config, plan.known.file.load(plan.known.digest) if plan.known and plan.files else None)
         homes = {file: folder for folder in folders for file in folder.files}
         for number, file in enumerate(plan.files):
@@ -202,7 +204,7 @@ def _mark_file(
     if home is None:
         _compare_marks(marker, read, None)
         return read.rows
-    store = open_outputs(home.root, options)
+    store = open_output_folder(home.root, options)
     record = FileRecord(file.url, file.version, home.recipe_of_file(file.name))
     upload = RecordedUpload(store, file.name, record, config.packing, foreign=file.name in home.foreign)
     with undone_at_failure(upload.abort):

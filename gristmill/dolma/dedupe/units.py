@@ -192,7 +192,7 @@ def paragraph_keys(rows: Sequence[Any], config: DedupeConfig) -> Keyed:
         documents.append(found)
     if config.ngram is None:
         return _Paragraphs([text.encode() for text in texts], documents, None)
-    return _by_ngram(texts, documents, config.ngram)
+    return _mark_by_ngrams(texts, documents, config.ngram)
 
 
 def _compared_paragraphs(text: str, config: DedupeConfig) -> Iterator[tuple[int, int, str]]:
@@ -210,7 +210,7 @@ def _compared_paragraphs(text: str, config: DedupeConfig) -> Iterator[tuple[int,
         yield start, offset, paragraph
 
 
-def _by_ngram(texts: Sequence[str], documents: Sequence[list[_Paragraph] | None], options: NgramOptions) -> Keyed:
+def _mark_by_ngrams(texts: Sequence[str], documents: Sequence[list[_Paragraph] | None], options: NgramOptions) -> Keyed:
     keys: list[bytes] = []
     pairs = zip(texts, words_of_texts(texts), strict=True)
 

@@ -170,7 +170,7 @@ def mixer_config(
         RecipeError: a key is not known, a value has a wrong type, a reference cannot be resolved, or the values do not
             fit.
     """
-    given = _without_nulls(read_configuration(data, where, variables))
+    given = _drop_null_values(read_configuration(data, where, variables))
     for name, value in options.items():
         if value is not None:
             first, _, second = name.partition(".")
@@ -190,11 +190,11 @@ def mixer_config(
     return config
 
 
-def _without_nulls(value: Any) -> Any:
+def _drop_null_values(value: Any) -> Any:
     """The same values; a null is the default of its key."""
     if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+        return {key: _drop_null_values(each) for key, each in value.items() if each is not None}
+    return [_drop_null_values(each) for each in value] if isinstance(value, list) else value
 
 
 def _check_stream(stream: StreamSpec, where: str) -> None:

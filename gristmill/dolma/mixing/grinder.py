@@ -10,7 +10,7 @@ from gristmill.dolma.mixing.mixed_files import InputFile, MixedFile
 from gristmill.dolma.mixing.stream_mixer import StreamMixer
 from gristmill.dolma.tagging.packing import PackedUpload
 from gristmill.dolma.tagging.paths import PlacedFile
-from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_outputs
+from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_output_folder
 from gristmill.errors import undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.rows.row_blocks import read_row_blocks
@@ -39,7 +39,7 @@ class MixGrinder:
     def __call__(self, item: Item) -> Outcome:
         body = msgspec.json.decode(item.body, type=MixItem)
         one = body.file.as_one
-        store = open_outputs(body.file.root, self._options)
+        store = open_output_folder(body.file.root, self._options)
         record = FileRecord(one.url, one.version, body.recipe)
         mixer = StreamMixer(body.stream)
         upload = RecordedUpload(store, body.file.name, record, foreign=body.foreign, fast=True)

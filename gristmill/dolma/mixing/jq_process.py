@@ -12,7 +12,7 @@ from gristmill.dolma.mixing.jq_worker import BETWEEN
 from gristmill.errors import undone_at_failure
 from gristmill.execution.remote import ONE_CORE
 from gristmill.extras import check_installed, needs
-from gristmill.recipes.sql.limited_process import LimitedProcess, why_ended
+from gristmill.recipes.sql.limited_process import LimitedProcess, process_end_reason
 from gristmill.recipes.sql.worker import ProcessLimits
 
 LIMITS = ProcessLimits(seconds=20.0, memory=2 << 30)
@@ -61,7 +61,7 @@ _idle: dict[tuple[int, ProcessLimits], list[_JqProcess]] = {}
 
 
 @atexit.register
-def _end_idle() -> None:
+def _end_idle_processes() -> None:
     for (owner, _), processes in _idle.items():
         for process in processes if owner == os.getpid() else ():
             process.kill_process()
@@ -123,7 +123,7 @@ def _ask_new_process(text: str, rows: Sequence[str], limits: ProcessLimits) -> A
         process = _JqProcess(limits)
         answered = _answer_or_kill(process, question)
     if answered is None:
-        return why_ended(process.end(), limits, "jq")
+        return process_end_reason(process.end(), limits, "jq")
     idle.append(process)
     return answered
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from gristmill.dolma.mixing.jaq_functions import JAQ_FUNCTIONS
-from gristmill.interrupts import obey_parent
+from gristmill.interrupts import ignore_interrupt_in_child
 
 BETWEEN = "\n"
 """Between the expression, as JSON, and the rows of a question: JSON in one line does not have it."""
@@ -68,7 +68,7 @@ def main() -> None:
     """Serves the connection whose descriptor is the first argument; then come seconds and bytes of memory."""
     descriptor, seconds, memory = sys.argv[1:]
     _end_with_parent()
-    obey_parent()
+    ignore_interrupt_in_child()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also in the middle of native code
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

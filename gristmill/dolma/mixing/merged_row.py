@@ -75,14 +75,14 @@ def _key_prefixes(keys: tuple[str, ...]) -> list[bytes]:
     return [(b"," if number else b"{") + orjson.dumps(key) + b":" for number, key in enumerate(keys)]
 
 
-def with_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:
+def add_provenance(metadata: msgspec.Raw, place: bytes) -> msgspec.Raw:
     """The metadata, with the place that a row comes from.
 
     Args:
         metadata: metadata of the row; what is no object is replaced.
         place: JSON.
 
-    >>> bytes(with_provenance(msgspec.Raw(b'{"a": 1}'), b'"0.json.gz:1"'))
+    >>> bytes(add_provenance(msgspec.Raw(b'{"a": 1}'), b'"0.json.gz:1"'))
     b'{"a": 1,"provenance":"0.json.gz:1"}'
     """
     written = bytes(metadata)

@@ -11,7 +11,7 @@ import msgspec
 import xxhash
 
 from gristmill.dolma.formats.mixer_config import PACKINGS, StreamSpec
-from gristmill.dolma.tagging.paths import PlacedFile, TaggedFile, matching_files, place_in_listing, real_output
+from gristmill.dolma.tagging.paths import PlacedFile, TaggedFile, matching_files, place_in_listing, resolve_output_links
 from gristmill.dolma.tagging.records import head_or_none
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.identity import digest_of
@@ -77,7 +77,7 @@ def mixed_files(stream: StreamSpec, options: Mapping[str, str], *, gather: bool)
         StoreError: the store does not answer.
     """
     found, missed = _document_files_by_pattern(stream, options)
-    root = real_output(stream.output.path.rstrip("/"))
+    root = resolve_output_links(stream.output.path.rstrip("/"))
     packing = PACKINGS[stream.compression.output or ""] if stream.compression.output is not None else ".gz"
     if not gather:
         return _one_to_one(stream, found, root, options), missed

@@ -9,9 +9,9 @@ from gristmill.dolma.mixing.grinder import MixItem
 from gristmill.dolma.mixing.mixed_files import MixedFile, mixed_files
 from gristmill.dolma.mixing.stream_mixer import StreamMixer
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.file_run import FilePlan, grind_files
+from gristmill.dolma.tagging.file_run import FilePlan, grind_missing_files
 from gristmill.dolma.tagging.inputs import Inputs
-from gristmill.dolma.tagging.records import open_outputs, remove_receipts
+from gristmill.dolma.tagging.records import open_output_folder, remove_receipts
 from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Engine, Item, Say, encode_raw
 
@@ -142,7 +142,7 @@ def run_mixing(
                 f"{'; '.join(absent)}. The files of this run are removed. Mend the name, or leave out --strict"
             )
 
-    return grind_files(plan, "dolma_mixing", engine, options, say, check)
+    return grind_missing_files(plan, "dolma_mixing", engine, options, say, check)
 
 
 def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
@@ -174,6 +174,6 @@ def absent_attributes(plan: MixPlan, facts: Mapping[str, int]) -> list[str]:
 def _remove_earlier_outputs(folder: AttributeFolder, made: Sequence[str], options: Mapping[str, str]) -> None:
     """Removes the files of this run below a folder, and their receipts."""
     names = [file.name for file in folder.files if f"{folder.root}/{file.name}" in made]
-    store = open_outputs(folder.root, options)
+    store = open_output_folder(folder.root, options)
     store.delete(names)
     remove_receipts(store, names)

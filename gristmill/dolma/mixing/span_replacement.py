@@ -46,7 +46,7 @@ def replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
             begin = at
             at += 1
             continue
-        following = size if number == len(spans) else _next_edge(spans[number], at + 1, size)
+        following = size if number == len(spans) else _next_span_edge(spans[number], at + 1, size)
         out.append(text[at:following])
         at = following
     out.append(text[at:])
@@ -55,7 +55,7 @@ def replace_spans(text: str, replacements: Sequence[Replacement]) -> str:
     return "".join(out)
 
 
-def _next_edge(span: Replacement, at: int, size: int) -> int:
+def _next_span_edge(span: Replacement, at: int, size: int) -> int:
     """The first place from `at` on where something happens."""
     if span.start < at < span.end:
         return at

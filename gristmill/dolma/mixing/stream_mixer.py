@@ -13,7 +13,7 @@ from gristmill.dolma.formats.mixer_config import StreamSpec
 from gristmill.dolma.formats.path_conditions import is_same_value
 from gristmill.dolma.mixing.column_rules import ABSENT, AttributeColumns
 from gristmill.dolma.mixing.line_feed import ForeignRows
-from gristmill.dolma.mixing.merged_row import Values, join_values, value_pieces, with_provenance
+from gristmill.dolma.mixing.merged_row import Values, add_provenance, join_values, value_pieces
 from gristmill.dolma.mixing.span_replacement import Replacement, replace_spans
 from gristmill.dolma.mixing.span_replacer import SpanReplacer
 from gristmill.dolma.mixing.stream_filter import FilteredRows, StreamFilter
@@ -121,7 +121,7 @@ class StreamMixer:
             fields = documents[number]
             for field in self._discarded:
                 fields.pop(field, None)
-            fields["metadata"] = with_provenance(fields.get("metadata", _NULL), place + b'%d"' % (first + number + 1))
+            fields["metadata"] = add_provenance(fields.get("metadata", _NULL), place + b'%d"' % (first + number + 1))
             written += value_pieces(fields)
             written.append(b"\n")
             kept += 1

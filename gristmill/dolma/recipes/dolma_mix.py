@@ -9,9 +9,9 @@ from typing import Any
 from gristmill.dolma.formats.mixer_config import MixerConfig, ReplacementSpec, StreamSpec, mixer_config
 from gristmill.dolma.formats.path_parser import parse_path
 from gristmill.dolma.formats.path_steps import FieldStep
-from gristmill.dolma.recipes.jq_sql import jq_rule_name, jq_sql
+from gristmill.dolma.recipes.jq_sql import jq_filter_to_sql, jq_rule_name
 from gristmill.dolma.recipes.mapped_names import LakeColumns, MappedNames
-from gristmill.dolma.recipes.path_sql import ATTRIBUTES, path_sql, quote_literal, rule_name
+from gristmill.dolma.recipes.path_sql import ATTRIBUTES, json_path_to_sql, quote_literal, rule_name
 from gristmill.errors import GristmillError, RecipeError, known_names
 from gristmill.recipes.edits.edit import WHITE_SPACE, Edit
 from gristmill.recipes.mix import Mix, Stream
@@ -127,7 +127,7 @@ def stream_selection(spec: StreamSpec, names: MappedNames, config: str) -> dict[
     if options["edits"]:  # short texts are dropped after the edits
         options["least_bytes"] = spec.output.min_text_length
     elif spec.output.min_text_length:
-        options["exclude"] = (*options["exclude"], _too_short(spec, columns))
+        options["exclude"] = (*options["exclude"], _minimum_length(spec, columns))
     discarded = spec.output.discard_fields
     if ATTRIBUTES not in discarded and spec.attributes:
         if spec.span_replacement:
@@ -161,8 +161,8 @@ def _filter_rules(spec: StreamSpec, columns: LakeColumns, config: str) -> dict[s
 
 def _expression_as_sql(text: str, spec: StreamSpec, columns: LakeColumns) -> str:
     if spec.filter.syntax == "jq":
-        return jq_sql(text, columns)
-    return path_sql(text, columns)
+        return jq_filter_to_sql(text, columns)
+    return json_path_to_sql(text, columns)
 
 
 def _configured_name(text: str, spec: StreamSpec) -> str | None:
@@ -210,7 +210,7 @@ def _sampled_label(spec: ReplacementSpec) -> str | None:
     return None
 
 
-def _too_short(spec: StreamSpec, columns: LakeColumns) -> Rule:
+def _minimum_length(spec: StreamSpec, columns: LakeColumns) -> Rule:
     least = spec.output.min_text_length
     text = columns.field("text", "VARCHAR")
     return Rule(

@@ -56,7 +56,7 @@ class _JqValue:
     value: Any = None
 
 
-def jq_sql(text: str, columns: LakeColumns) -> str:
+def jq_filter_to_sql(text: str, columns: LakeColumns) -> str:
     """The condition that is true for the rows of which a filter is true.
 
     Args:
@@ -96,7 +96,7 @@ def _comparisons_in_term(term: JqTerm) -> list[JqBinary]:
     return [term] if term.sign in _TURNED else [*_comparisons_in_term(term.left), *_comparisons_in_term(term.right)]
 
 
-def _binary_beside(number: _JqValue, other: _JqValue) -> _JqValue:
+def _cast_number_for_sql(number: _JqValue, other: _JqValue) -> _JqValue:
     """A number that is computed with another: as a DOUBLE if SQL would take the decimal that is written, and jq cannot.
 
     All else stays as it is written: it is part of recipes, and what was made by them would become due.
@@ -218,7 +218,7 @@ class _JqCompiler:
             if left.kind == "spans" and right.value == []:
                 return replace(left, sql=f"coalesce({left.sql}, [])", null_if="")
             if left.kind == "number" and type(right.value) in {int, float}:
-                other = _binary_beside(self._compile_number(right), left)
+                other = _cast_number_for_sql(self._compile_number(right), left)
                 return _JqValue("number", f"coalesce({left.sql}, {other.sql})", exact=left.exact and other.exact)
         return self.raise_compile_error("// takes spans and [], or a number of a span and a number")
 
@@ -231,7 +231,7 @@ class _JqCompiler:
         nulls = bool(a.null_if or b.null_if or a.fails or b.fails)
         if sign == "/":
             return _JqValue("number", f"({a.sql} / nullif({b.sql}, 0))", fails=True)
-        a, b = _binary_beside(a, b), _binary_beside(b, a)
+        a, b = _cast_number_for_sql(a, b), _cast_number_for_sql(b, a)
         return _JqValue("number", f"({a.sql} {sign} {b.sql})", fails=nulls, exact=a.exact and b.exact)
 
     def _compile_number(self, value: _JqValue) -> _JqValue:

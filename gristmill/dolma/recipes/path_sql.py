@@ -40,7 +40,7 @@ _SIGN_WORDS: Mapping[str, str] = {
 }
 
 
-def path_sql(text: str, columns: LakeColumns) -> str:
+def json_path_to_sql(text: str, columns: LakeColumns) -> str:
     """The condition that is true for the rows that a filter matches.
 
     Args:
@@ -62,7 +62,7 @@ def rule_name(text: str) -> str | None:
     """
     match parse_path(text).steps:
         case (FieldStep(), FilterStep(condition)):
-            strict = [part for part in parts_of_and(condition) if not _asks_presence(part)]
+            strict = [part for part in parts_of_and(condition) if not _is_presence_test(part)]
             if len(strict) == 1 and isinstance(strict[0], PathComparison):
                 return _key_name(strict[0])
     return None
@@ -171,7 +171,7 @@ class _PathCompiler:
         return None
 
     def _follows_from_part(self, part: Condition, strict: list[Place], element: Place) -> bool:
-        if not _asks_presence(part) or not isinstance(part, PathComparison) or not isinstance(part.left, JsonPath):
+        if not _is_presence_test(part) or not isinstance(part, PathComparison) or not isinstance(part.left, JsonPath):
             return False
         place = self._compile_place(part.left, element)
         return any(each[: len(place)] == place for each in strict)
@@ -263,7 +263,7 @@ class _SpanCompiler(_PathCompiler):
         return self._raise_compile_error(f"it asks whether a span has {place}")
 
 
-def _asks_presence(part: Condition) -> bool:
+def _is_presence_test(part: Condition) -> bool:
     return isinstance(part, PathComparison) and not part.sign
 
 

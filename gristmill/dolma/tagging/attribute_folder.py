@@ -12,13 +12,13 @@ from gristmill.dolma.tagging.records import (
     FileRecord,
     TagManifest,
     head_or_none,
-    open_outputs,
+    open_output_folder,
     read_manifest,
     read_receipts,
     remove_receipts,
     replace_manifest,
 )
-from gristmill.dolma.tagging.run_claim import claim_folder, remove_ended
+from gristmill.dolma.tagging.run_claim import claim_folder_for_process, remove_ended_claims
 from gristmill.errors import AtWork, DataError, GristmillError, RecipeError
 from gristmill.lake.identity import digest_of
 from gristmill.lake.store.hashing import hash_object
@@ -92,7 +92,7 @@ class AttributeFolder:
             RecipeError: the attributes were made with other settings, or what an earlier run made is read.
             DataError: a file of attributes is of somebody else, an earlier run left others, or a manifest was edited.
         """
-        store = open_outputs(self.root, options)
+        store = open_output_folder(self.root, options)
         known = self._file_records(store, force=force)
         records = {} if force else known
         done: dict[str, FileRecord] = {}
@@ -216,13 +216,13 @@ class AttributeFolder:
             AtWork: another run writes below it, or has done so since the files were looked up.
             RecipeError: a run with other settings has begun or made files since then.
         """
-        store = open_outputs(self.root, options)
+        store = open_output_folder(self.root, options)
         if len(self.done) == len(self.files) and not self.stale:
-            remove_ended(store)
+            remove_ended_claims(store)
             store.sweep()
             return self
         settings = digest_of([self.made_by, self.experiment, self.taggers, self.recipe])
-        claim = claim_folder(store, settings, {} if self.alone else self.recipes, alone=self.alone)
+        claim = claim_folder_for_process(store, settings, {} if self.alone else self.recipes, alone=self.alone)
         try:
             known = self._file_records(store, force=self.forced)
             lost = any(known.get(name) != record for name, record in self.done.items())
@@ -244,7 +244,7 @@ class AttributeFolder:
         Args:
             options: options of the bucket's client.
         """
-        store = open_outputs(self.root, options)
+        store = open_output_folder(self.root, options)
         if not self.claim and _records_digest(self._file_records(store, force=True)) != self.seen:
             return
         names = {file.name for file in self.files}

@@ -198,7 +198,7 @@ def without_taggers(config: TagConfig, names: Sequence[str]) -> TagConfig:
     return replace(config, taggers=left)
 
 
-def variable_name(name: str) -> str:
+def label_key_from_name(name: str) -> str:
     """A name as a part of a label's key: what is no letter, digit or `_` becomes `_`.
 
     Args:
@@ -207,7 +207,7 @@ def variable_name(name: str) -> str:
     Raises:
         RecipeError: it begins with a digit, which the toolkit refuses too.
 
-    >>> variable_name("dclm-oh-eli5")
+    >>> label_key_from_name("dclm-oh-eli5")
     'dclm_oh_eli5'
     """
     changed = re.sub(r"[^a-zA-Z0-9_]", "_", name)

@@ -5,9 +5,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.records import open_outputs
+from gristmill.dolma.tagging.records import open_output_folder
 from gristmill.errors import GristmillError, StoreError
-from gristmill.execution.runner import grind_all, raise_failures
+from gristmill.execution.runner import grind_all_items, raise_grind_failures
 from gristmill.execution.work import Engine, Item, Job, Say, encode_raw
 from gristmill.lake.store.open import Lake
 
@@ -33,7 +33,7 @@ class FilePlan:
 
 
 @contextmanager
-def claim_folders(
+def hold_folder_claims(
     folders: Sequence[AttributeFolder], options: Mapping[str, str]
 ) -> Iterator[Sequence[AttributeFolder]]:
     """Begins some folders, and concludes them after the work. If one of our errors ends this, their claims go.
@@ -57,11 +57,11 @@ def claim_folders(
     except GristmillError:
         with suppress(StoreError):  # what failed is told
             for folder in begun:
-                open_outputs(folder.root, options).delete([folder.claim] if folder.claim else [])
+                open_output_folder(folder.root, options).delete([folder.claim] if folder.claim else [])
         raise
 
 
-def grind_files(
+def grind_missing_files(
     plan: FilePlan,
     grinder: str,
     engine: Engine,
@@ -85,9 +85,9 @@ def grind_files(
     Raises:
         GristmillError: files could not be made. The others are done, and the next run keeps them.
     """
-    with claim_folders(plan.folders, options):
+    with hold_folder_claims(plan.folders, options):
         job = Job(grinder, Lake(plan.folders[0].root, dict(options)), (), encode_raw({}))
-        tally = grind_all(engine, job, plan.items, say)
-        raise_failures(tally.failed, len(plan.items))
+        tally = grind_all_items(engine, job, plan.items, say)
+        raise_grind_failures(tally.failed, len(plan.items))
         check(tally.facts)
     return tally.facts

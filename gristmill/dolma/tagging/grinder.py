@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.dolma.tagging.catalogue import label_makers
-from gristmill.dolma.tagging.config import variable_name
+from gristmill.dolma.tagging.config import label_key_from_name
 from gristmill.dolma.tagging.paths import TaggedFile
-from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_outputs
+from gristmill.dolma.tagging.records import FileRecord, RecordedUpload, open_output_folder
 from gristmill.dolma.tagging.spans import Look
 from gristmill.errors import DataError, GristmillError, failed_at, undone_at_failure
 from gristmill.execution.work import Item, Job, Outcome
@@ -69,7 +69,7 @@ class DolmaGrinder:
 
     def _open_upload(self, file: TaggedFile, spec: OutputSpec) -> RecordedUpload:
         record = FileRecord(file.url, file.version, spec.recipe)
-        return RecordedUpload(open_outputs(spec.root, self._options), file.name, record, foreign=spec.foreign)
+        return RecordedUpload(open_output_folder(spec.root, self._options), file.name, record, foreign=spec.foreign)
 
     def _tag_documents(self, read: ForeignFile, outputs: Sequence[tuple[OutputSpec, RecordedUpload]]) -> None:
         names = list(dict.fromkeys(name for spec, _ in outputs for name, _ in spec.taggers))
@@ -98,7 +98,7 @@ def _label_documents(look: Look, name: str, batch: Batch, path: str, first: int)
     except Exception as error:
         last = first + len(batch) - 1
         raise DataError(f"{path}: tagger {name} on rows {first} to {last}: {failed_at(error, look)}") from error
-    keys = {label: variable_name(label) for label in labels}
+    keys = {label: label_key_from_name(label) for label in labels}
     rows: Rows = [{} for _ in range(len(batch))]
     for label, values in labels.items():
         for row, value in zip(rows, values, strict=True):
@@ -109,7 +109,7 @@ def _label_documents(look: Look, name: str, batch: Batch, path: str, first: int)
 
 def _attribute_lines(batch: Batch, spec: OutputSpec, labels: dict[str, Rows]) -> Iterator[bytes]:
     """The rows of one file of attributes, in Dolma's form."""
-    prefixes = [(name, f"{experiment}__{variable_name(name)}__") for name, experiment in spec.taggers]
+    prefixes = [(name, f"{experiment}__{label_key_from_name(name)}__") for name, experiment in spec.taggers]
     for number, document in enumerate(batch):
         attributes = {
             prefix + label: spans for name, prefix in prefixes for label, spans in labels[name][number].items()

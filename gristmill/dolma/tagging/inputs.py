@@ -6,7 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from gristmill.dolma.tagging.paths import BUCKET, WILDCARD, fixed_folders, glob_paths, pattern_regex, real_path
+from gristmill.dolma.tagging.paths import (
+    BUCKET,
+    WILDCARD,
+    fixed_folders,
+    glob_paths,
+    pattern_regex,
+    resolve_folder_links,
+)
 from gristmill.errors import RecipeError
 
 
@@ -24,9 +31,11 @@ class Inputs:
     """
 
     def __init__(self, files: Iterable[_ReadFile], patterns: Iterable[str]) -> None:
-        self._real = lru_cache(real_path)
+        self._real = lru_cache(resolve_folder_links)
         self._files = {
-            place: file.url for file in files for place in (self._absolute_place(file.url), real_path(file.url))
+            place: file.url
+            for file in files
+            for place in (self._absolute_place(file.url), resolve_folder_links(file.url))
         }
         self._rules: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         for pattern in dict.fromkeys(patterns):
@@ -109,10 +118,10 @@ def _search_folders(pattern: str) -> Iterator[tuple[str, str]]:
     for path in _files_of_plain_path(str(Path(pattern).absolute())):
         parts = path.split("/")
         first = len(fixed_folders(parts)) if WILDCARD.search(path) else len(parts) - 1
-        yield real_path("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
+        yield resolve_folder_links("/".join(parts[:first]) or "/").rstrip("/"), "/".join(parts[first:])
         for count in range(first + 1, len(parts)):
             rest = parts[count - 1 :] if parts[count - 1] == "**" else parts[count:]
-            for folder in {real_path(each) for each in glob_paths("/".join([*parts[:count], ""]))}:
+            for folder in {resolve_folder_links(each) for each in glob_paths("/".join([*parts[:count], ""]))}:
                 yield folder.rstrip("/"), "/".join(rest)
 
 

@@ -55,12 +55,12 @@ def _tag_unicode_words(batch: Batch) -> DolmaLabels:
     return whole_text_spans(batch, {"length": measure_documents(batch, count)})
 
 
-def _character_paragraphs(batch: Batch) -> DolmaLabels:
+def _tag_paragraph_characters(batch: Batch) -> DolmaLabels:
     found = document_spans(batch, lambda column: column.paragraphs.spans(column.paragraphs.lengths))
     return {"paragraph": found, **whole_text_spans(batch, {"document": batch.lengths.tolist()})}
 
 
-def _run_paragraphs(batch: Batch) -> DolmaLabels:
+def _tag_paragraph_runs(batch: Batch) -> DolmaLabels:
     def of(column: TextColumn) -> Numbers:
         return column.runs.count_in_stretches(column.paragraphs.starts, column.paragraphs.ends) + 1
 
@@ -71,7 +71,7 @@ def _run_paragraphs(batch: Batch) -> DolmaLabels:
     }
 
 
-def _piece_paragraphs(batch: Batch) -> DolmaLabels:
+def _tag_paragraph_pieces(batch: Batch) -> DolmaLabels:
     def of(column: TextColumn) -> list[NDArray[Any]]:
         paragraphs = column.paragraphs
         heads, tails = column.words.edges(paragraphs.starts, paragraphs.ends)
@@ -83,7 +83,7 @@ def _piece_paragraphs(batch: Batch) -> DolmaLabels:
 
 
 def _piece_paragraphs_and_document(batch: Batch) -> DolmaLabels:
-    labels = _piece_paragraphs(batch)
+    labels = _tag_paragraph_pieces(batch)
     sums = np.array([sum(score for _, _, score in each or ()) for each in labels["paragraph"]], np.float64)
     return {
         **labels,
@@ -94,7 +94,7 @@ def _piece_paragraphs_and_document(batch: Batch) -> DolmaLabels:
 def _piece_paragraphs_with_empty(batch: Batch) -> DolmaLabels:
     """Each line has spans, an empty one of length 0."""
     found: list[list[DolmaSpan] | None] = []
-    for filled, text in zip(_piece_paragraphs(batch)["paragraph"], batch.texts, strict=True):
+    for filled, text in zip(_tag_paragraph_pieces(batch)["paragraph"], batch.texts, strict=True):
         lengths = {start: score for start, _, score in filled or ()}
         lines = (line.span() for line in _LINE.finditer(text))
         found.append([(start, end, lengths.get(start, 0.0)) for start, end in lines] or None)
@@ -109,9 +109,9 @@ LENGTH_TAGGERS: Mapping[str, Look] = {
     "doc_count_v1": _tag_documents,
     "whitespace_tokenizer_v1": _tag_whitespace_words,
     "uniseg_length_v1": _tag_unicode_words,
-    "char_length_with_paragraphs_v1": _character_paragraphs,
-    "whitespace_tokenizer_with_paragraphs_v1": _run_paragraphs,
-    "uniseg_length_paragraphs_v1": _piece_paragraphs,
+    "char_length_with_paragraphs_v1": _tag_paragraph_characters,
+    "whitespace_tokenizer_with_paragraphs_v1": _tag_paragraph_runs,
+    "uniseg_length_paragraphs_v1": _tag_paragraph_pieces,
     "uniseg_length_paragraphs_with_doc_length_v1": _piece_paragraphs_and_document,
     "uniseg_length_paragraphs_with_empty_v1": _piece_paragraphs_with_empty,
 }

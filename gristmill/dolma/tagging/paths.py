@@ -95,12 +95,12 @@ def tagged_files(
     return list({file.url + file.output: file for file in files}.values()), missed
 
 
-def real_path(place: str) -> str:
+def resolve_folder_links(place: str) -> str:
     """A folder without links and `..`, so that it has one name; an address stays as it is."""
     return place if "://" in place else os.path.realpath(place)
 
 
-def real_output(place: str) -> str:
+def resolve_output_links(place: str) -> str:
     """A folder of outputs without links and `..`.
 
     Args:
@@ -109,7 +109,7 @@ def real_output(place: str) -> str:
     Raises:
         RecipeError: a link leads to the raw data of a lake, where outputs would be taken for raw files.
     """
-    found = real_path(place)
+    found = resolve_folder_links(place)
     if _RAW.search(found) and not _RAW.search(os.path.abspath(place)):  # noqa: PTH100 - resolve() follows links
         raise RecipeError(
             f"{place}: a link leads to {found}, the raw data of a lake; remove it, or give another folder"

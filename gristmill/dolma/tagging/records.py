@@ -20,7 +20,7 @@ MANIFEST = f"{FOLDER}/manifest.json"
 RECEIPTS = f"{FOLDER}/receipts/"
 
 
-def open_outputs(root: str, options: Mapping[str, str]) -> Store:
+def open_output_folder(root: str, options: Mapping[str, str]) -> Store:
     """The store of a folder of outputs. All that is not an output is in its `.dolma-tag`.
 
     Args:
@@ -164,7 +164,7 @@ def remove_receipts(store: Store, names: Iterable[str]) -> None:
     store.delete([f"{RECEIPTS}{name}.json" for name in names])
 
 
-def leave_record(store: Store, name: str, record: FileRecord) -> None:
+def write_receipt(store: Store, name: str, record: FileRecord) -> None:
     """Writes the receipt of a file.
 
     Args:
@@ -175,7 +175,7 @@ def leave_record(store: Store, name: str, record: FileRecord) -> None:
     store.put(f"{RECEIPTS}{name}.json", msgspec.json.encode(record, order="sorted"))
 
 
-def begin_file(store: Store, name: str, record: FileRecord, *, foreign: bool = False) -> FileRecord:
+def write_begun_receipt(store: Store, name: str, record: FileRecord, *, foreign: bool = False) -> FileRecord:
     """Leaves the receipt of a file that is begun, with the version of what lies in its place, which this run replaces.
 
     Args:
@@ -189,7 +189,7 @@ def begin_file(store: Store, name: str, record: FileRecord, *, foreign: bool = F
     """
     there = None if foreign else store.head(name)
     begun = msgspec.structs.replace(record, output=there.version if there else None)
-    leave_record(store, name, begun)
+    write_receipt(store, name, begun)
     return begun
 
 
@@ -201,7 +201,7 @@ class RecordedUpload(PackedUpload):
         name: name of the file below its root.
         record: record with the sources of the file.
         packing: ending that names another packing, as for PackedUpload.
-        foreign: whether the file in its place is not ours, as for begin_file().
+        foreign: whether the file in its place is not ours, as for write_begun_receipt().
         fast: whether the packing is fast, as for PackedUpload.
     """
 
@@ -209,7 +209,7 @@ class RecordedUpload(PackedUpload):
         self, store: Store, name: str, record: FileRecord, packing: str = "", *, foreign: bool, fast: bool = False
     ) -> None:
         self._store, self._name = store, name
-        self._record = begin_file(store, name, record, foreign=foreign)
+        self._record = write_begun_receipt(store, name, record, foreign=foreign)
         super().__init__(store, name, packing, fast=fast)
 
     def publish(self, input_sha256: str, *, read: int = 0, unseen: tuple[str, ...] = ()) -> None:
@@ -222,9 +222,9 @@ class RecordedUpload(PackedUpload):
         """
         record = msgspec.structs.replace(self._record, read=read, unseen=unseen)
         sha256 = self.end()
-        leave_record(self._store, self._name, msgspec.structs.replace(record, coming=sha256))
+        write_receipt(self._store, self._name, msgspec.structs.replace(record, coming=sha256))
         ended = {"input_sha256": input_sha256, "rows": self.rows, "sha256": sha256, "output": self.close()}
-        leave_record(self._store, self._name, msgspec.structs.replace(record, **ended))
+        write_receipt(self._store, self._name, msgspec.structs.replace(record, **ended))
 
 
 def read_receipts(store: Store) -> Mapping[str, FileRecord]:

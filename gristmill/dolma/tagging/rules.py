@@ -21,7 +21,7 @@ _LINE_FEEDS = re.compile("\n+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def _gopher_2(batch: Batch) -> DolmaLabels:
+def _tag_gopher_v2(batch: Batch) -> DolmaLabels:
     """As gopher_v1, but several line feeds are one: of empty lines, only those at both ends of a text count."""
     labels = dict(rename_labels(GOPHER)(batch))
     dense = Batch([msgspec.structs.replace(document, text=_LINE_FEEDS.sub("\n", document.text)) for document in batch])
@@ -40,7 +40,7 @@ _STATISTICS = {
 }
 
 
-def _paragraph_repetitions(batch: Batch) -> DolmaLabels:
+def _tag_line_repetitions(batch: Batch) -> DolmaLabels:
     """Each line alone, with its line feed."""
     lines = [_LINE.findall(text) for text in batch.texts]
     flat = Batch([Document(id="", text=line, source="") for each in lines for line in each])
@@ -69,9 +69,9 @@ def _tag_mark_paragraphs(batch: Batch) -> DolmaLabels:
 
 RULE_TAGGERS: Mapping[str, Look] = {
     "gopher_v1": rename_labels(GOPHER),
-    "gopher_v2": _gopher_2,
+    "gopher_v2": _tag_gopher_v2,
     "repetitions_v1": rename_labels(REPETITIONS, {"repetitions": "repetition", **_STATISTICS}),
-    "paragraph_repetitions_v1": _paragraph_repetitions,
+    "paragraph_repetitions_v1": _tag_line_repetitions,
     "not_alphanum_paragraph_v1": _tag_mark_paragraphs,
     "random_number_v1": rename_labels(RANDOM, {"number": "random"}),
 }

@@ -37,7 +37,9 @@ class RunClaim(msgspec.Struct, frozen=True):
         return all(other.recipes.get(name, recipe) == recipe for name, recipe in self.recipes.items())
 
 
-def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None = None, *, alone: bool) -> str:
+def claim_folder_for_process(
+    store: Store, settings: str, recipes: Mapping[str, str] | None = None, *, alone: bool
+) -> str:
     """Claims a folder for this process.
 
     The claim is written first, and then the others are read. So of two runs that begin at once, one at least sees the
@@ -76,7 +78,7 @@ def claim_folder(store: Store, settings: str, recipes: Mapping[str, str] | None 
     return path
 
 
-def remove_ended(store: Store) -> None:
+def remove_ended_claims(store: Store) -> None:
     """Removes the claims of processes that have ended.
 
     Raises:

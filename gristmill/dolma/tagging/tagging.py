@@ -7,11 +7,11 @@ from msgspec import structs
 
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
 from gristmill.dolma.tagging.catalogue import digest_of_tagger, label_makers
-from gristmill.dolma.tagging.config import TagConfig, variable_name
-from gristmill.dolma.tagging.file_run import FilePlan, grind_files
+from gristmill.dolma.tagging.config import TagConfig, label_key_from_name
+from gristmill.dolma.tagging.file_run import FilePlan, grind_missing_files
 from gristmill.dolma.tagging.grinder import OutputSpec, TagItem
 from gristmill.dolma.tagging.inputs import Inputs
-from gristmill.dolma.tagging.paths import TaggedFile, output_folder_of_pattern, real_output, tagged_files
+from gristmill.dolma.tagging.paths import TaggedFile, output_folder_of_pattern, resolve_output_links, tagged_files
 from gristmill.execution.work import Engine, Item, Say, encode_raw
 from gristmill.lake.identity import digest_of
 
@@ -67,13 +67,13 @@ def _group_by_folder(config: TagConfig, options: Mapping[str, str]) -> _Groups:
     placeholder = "\1"
     folder = f"attributes/{placeholder if config.experiment is None else config.experiment}"
     roots = config.destination or [output_folder_of_pattern(pattern, folder) for pattern in config.documents]
-    files, missed = tagged_files(config.documents, [real_output(root.rstrip("/")) for root in roots], options)
+    files, missed = tagged_files(config.documents, [resolve_output_links(root.rstrip("/")) for root in roots], options)
     grouped: dict[str, dict[str, tuple[str, str]]] = {}
     members: dict[str, dict[str, TaggedFile]] = {}
     for file in files:
         for name in config.taggers:
-            root = real_output(file.output.replace(placeholder, variable_name(name)))
-            experiment = variable_name(name if config.experiment is None else config.experiment)
+            root = resolve_output_links(file.output.replace(placeholder, label_key_from_name(name)))
+            experiment = label_key_from_name(name if config.experiment is None else config.experiment)
             grouped.setdefault(root, {})[name] = (name, experiment)
             members.setdefault(root, {})[file.name] = file
     inputs = Inputs(files, config.documents)
@@ -100,4 +100,4 @@ def run_tagging(plan: FilePlan, engine: Engine, options: Mapping[str, str], say:
     Raises:
         GristmillError: files could not be tagged. The others are done, and the next run keeps them.
     """
-    return grind_files(plan, "dolma_tagging", engine, options, say).get("documents", 0)
+    return grind_missing_files(plan, "dolma_tagging", engine, options, say).get("documents", 0)

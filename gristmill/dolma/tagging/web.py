@@ -14,7 +14,7 @@ from gristmill.taggers.quality.c4 import C4
 _LONGER = re.compile("İ")  # the one character whose lower case is longer
 
 
-def _c4_1(batch: Batch) -> DolmaLabels:
+def _tag_c4_v1(batch: Batch) -> DolmaLabels:
     """Only the word javascript counts, not a part of another word."""
     labels = dict(rename_labels(C4)(batch))
     labels["has_javascript"] = [
@@ -24,7 +24,7 @@ def _c4_1(batch: Batch) -> DolmaLabels:
     return labels
 
 
-def _c4_2(batch: Batch) -> DolmaLabels:
+def _tag_c4_v2(batch: Batch) -> DolmaLabels:
     """Dolma counts the offsets of lines in the lower case of the text, where each `İ` is one code point longer."""
     longer = [[found.start() for found in _LONGER.finditer(text)] for text in batch.texts]
     return {
@@ -38,4 +38,4 @@ def _c4_2(batch: Batch) -> DolmaLabels:
     }
 
 
-WEB_TAGGERS: Mapping[str, Look] = {"c4_v1": _c4_1, "c4_v2": _c4_2}
+WEB_TAGGERS: Mapping[str, Look] = {"c4_v1": _tag_c4_v1, "c4_v2": _tag_c4_v2}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gristmill.energon.exports.tar_files import IDS, SAMPLES, TAR, read_samples
 from gristmill.errors import DataError
-from gristmill.lake.identity import Pair, load_hashes, shared_by, sorted_pair_hashes
+from gristmill.lake.identity import Pair, hashes_shared_by, load_hashes, sorted_pair_hashes
 from gristmill.recipes.export_formats.codec import ExportedFile
 
 Read = Callable[[ExportedFile], Iterator[bytes]]
@@ -71,7 +71,7 @@ def blocked_samples(
         if not path.endswith(IDS) or file.stream not in hashes:
             continue
         tar, pairs = path.removesuffix(IDS), blocked[file.stream]
-        if len(shared_by(hashes[file.stream], load_hashes(b"".join(read(file))))):
+        if len(hashes_shared_by(hashes[file.stream], load_hashes(b"".join(read(file))))):
             for lines in read_samples(read(files[tar + SAMPLES]), tar + SAMPLES):
                 found += [f"{tar}/{line.key}" for line in lines if (line.source, line.id) in pairs]
     return found

@@ -33,7 +33,7 @@ from gristmill.recipes.export_formats.codec import (
     RowBlock,
     Sink,
 )
-from gristmill.recipes.export_formats.cuts import cut_files
+from gristmill.recipes.export_formats.cuts import cut_release_files
 from gristmill.recipes.export_formats.not_taken import NotTaken
 from gristmill.recipes.export_formats.sample_start import SampleStart
 
@@ -69,7 +69,7 @@ class EnergonJsonlCodec(Codec):
             groups.setdefault((source.stream, split_in_file_name(source.name)), []).append(source)
         files: list[ReleaseFile] = []
         for (stream, split), group in groups.items():
-            for number, pieces in enumerate(cut_files(group, self.declared.file_bytes)):
+            for number, pieces in enumerate(cut_release_files(group, self.declared.file_bytes)):
                 files.append(ReleaseFile.joined(f"{stream}/{split}-{number:05d}{ENDING}", pieces))
         return Content(files, built={file.name + INDEX: _part_index_names(file) for file in files})
 

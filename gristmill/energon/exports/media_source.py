@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from gristmill.energon.formats.info import INFO, META_FOLDER, is_tar, read_info
 from gristmill.energon.formats.sqlite_index import index_tables
 from gristmill.errors import DataError, StoreError
-from gristmill.formats.tar.headers import file_at
+from gristmill.formats.tar.headers import file_at_offset
 from gristmill.formats.tar.keys import split_name, tar_of_id
 from gristmill.lake.store.open import open_store
 from gristmill.lake.store.protocol import NoFolder, Store
@@ -89,7 +89,7 @@ def open_media(lake: Store, root: str) -> MediaSource | None:
     """
     if not root:
         return None
-    store, folder = _opened_folder(lake, root)
+    store, folder = _open_media_folder(lake, root)
     shards = _tars_of_webdataset(store, folder)
     return _Files(store, folder, root) if shards is None else _Samples(store, folder, root, shards)
 
@@ -108,7 +108,7 @@ def check_prepared(lake: Store, root: str) -> None:
     """
     if not root:
         return
-    store, folder = _opened_folder(lake, root)
+    store, folder = _open_media_folder(lake, root)
     shards = _tars_of_webdataset(store, folder)
     if shards is None:
         return
@@ -123,7 +123,7 @@ def check_prepared(lake: Store, root: str) -> None:
         )
 
 
-def _opened_folder(lake: Store, root: str) -> tuple[Store, str]:
+def _open_media_folder(lake: Store, root: str) -> tuple[Store, str]:
     """The store of a root, and its folder there, with a closing slash; empty for the folder of the store."""
     if not root.startswith("/"):
         return lake, root.strip("/") + "/"
@@ -147,17 +147,17 @@ class _Files:
         self._store, self._folder = store, folder
 
     def has_file(self, name: str, document: str = "") -> bool:  # noqa: ARG002 - files have no tar
-        return not _too_long(name) and self._store.head(self._folder + name) is not None
+        return not _is_name_too_long(name) and self._store.head(self._folder + name) is not None
 
     def read(self, name: str, document: str = "") -> bytes | None:  # noqa: ARG002 - as in has_file()
-        found = None if _too_long(name) else self._store.read_tagged(self._folder + name)
+        found = None if _is_name_too_long(name) else self._store.read_tagged(self._folder + name)
         return found[0] if found else None
 
     def near_file_in_words(self, name: str, document: str = "") -> str:  # noqa: ARG002 - as in has_file()
-        return "the name is too long for a file: mend the document" if _too_long(name) else ""
+        return "the name is too long for a file: mend the document" if _is_name_too_long(name) else ""
 
 
-def _too_long(name: str) -> bool:
+def _is_name_too_long(name: str) -> bool:
     """Whether no file or object can have a name. A store would fail at it, and name neither document nor row."""
     if len(name) <= _LONGEST_PIECE // 4:  # most names; a character has at most 4 bytes
         return False
@@ -194,7 +194,7 @@ class _Samples:
         self._store, self._folder = store, folder
         self._shards = [posixpath.normpath(folder + shard) for shard in shards]
         self._sizes: dict[str, int] = {}
-        self._index = _opened_copy(store, folder + _INDEX)
+        self._index = _open_index_copy(store, folder + _INDEX)
         weakref.finalize(self, self._index.close)
         try:
             self._dotted = self._index.execute(_ANY_DOTTED).fetchone() is not None
@@ -239,7 +239,7 @@ class _Samples:
             return self._store.read_range(part.shard, offset, last) if offset < last else b""
 
         try:
-            found = file_at(read, self._sizes[part.shard], part.shard, (part.first, part.start))
+            found = file_at_offset(read, self._sizes[part.shard], part.shard, (part.first, part.start))
         except DataError:
             found = None
         if found != (part.name, part.size):
@@ -302,7 +302,7 @@ class _Samples:
         return _MediaPlace(shard, before + name, min(max(first, 0), start), start, size)
 
 
-def _opened_copy(store: Store, path: str) -> sqlite3.Connection:
+def _open_index_copy(store: Store, path: str) -> sqlite3.Connection:
     """A copy of an index on this machine, opened for reading. The file has no name any more: it goes with its reader.
 
     Raises:

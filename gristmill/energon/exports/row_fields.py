@@ -39,7 +39,7 @@ class RowFields:
                 trees.append({})
                 _add_tree_path(trees[number], path, kind)
             self._tree_of.append(number)
-        self._decoders = [msgspec.json.Decoder(_row_type(tree)) for tree in trees]
+        self._decoders = [msgspec.json.Decoder(_row_decoder_type(tree)) for tree in trees]
 
     def read(self, lines: bytes, shard: str, first: int) -> list[list[bytes | None]]:
         """The values of each row, as JSON or as text, in the order of the paths; None: the row has no value there.
@@ -92,11 +92,11 @@ def _add_tree_path(tree: dict[str, Any], path: Sequence[str], kind: type) -> boo
     return True
 
 
-def _row_type(tree: Mapping[str, Any]) -> type[msgspec.Struct]:
+def _row_decoder_type(tree: Mapping[str, Any]) -> type[msgspec.Struct]:
     """A type that decodes the keys of a tree, and skips all others. See _plant."""
     fields: list[tuple[str, Any, Any]] = []
     for key, below in tree.items():
-        value: Any = below if isinstance(below, type) else _row_type(below) | None
+        value: Any = below if isinstance(below, type) else _row_decoder_type(below) | None
         fields.append((_python_name_of_key(key), value | UnsetType, msgspec.field(default=UNSET, name=key)))
     return msgspec.defstruct("Fields", fields, frozen=True, gc=False)
 

@@ -25,19 +25,19 @@ from gristmill.energon.formats.media import MediaFilter, MediaRow
 from gristmill.energon.formats.sample_types import sample_type
 from gristmill.energon.formats.split import (
     SPLIT_YAML,
+    shards_without_split,
     split_by_pattern,
     split_by_ratio,
     split_bytes,
-    without_split,
 )
 from gristmill.energon.formats.sqlite_index import (
     SELECTED,
     SqliteIndexWriter,
-    add_media,
-    index_damage,
+    add_media_rows,
     index_digest,
     index_schema,
     index_uuid,
+    sqlite_index_damage,
 )
 from gristmill.energon.recipes.exports import EnergonWebdataset
 from gristmill.errors import DataError, StoreError
@@ -81,7 +81,7 @@ class EnergonWebdatasetCodec(Codec):
         lists = [SAMPLES, *([MEDIA] if self.declared.media_filter else [])]
         index = {SQLITE: [tar.path + ending for ending in lists for tar in tars]}
         index = index if self.declared.random_access and tars else {}
-        excluded = declared_tars(self.declared.exclude, {_below_export(tar.path): tar.path for tar in tars})
+        excluded = declared_tars(self.declared.exclude, {_path_below_export(tar.path): tar.path for tar in tars})
         return Content(named=named, built=index, excluded=list(excluded))
 
     def excluded(
@@ -92,7 +92,7 @@ class EnergonWebdatasetCodec(Codec):
     ) -> list[str]:
         """See Codec."""
         files = {source.path: source for source in sources}
-        tars = {_below_export(path): path for path in files if path.endswith(TAR)}
+        tars = {_path_below_export(path): path for path in files if path.endswith(TAR)}
         missing_samples(declared_tars(self.declared.exclude, tars), files, read)
         return blocked_samples(files, blocked, read)
 
@@ -111,11 +111,11 @@ class EnergonWebdatasetCodec(Codec):
                 f"{held}: the mix holds documents out, and the export divides the tars among splits too; leave"
                 " split_ratios and split_patterns out, or validation of the mix"
             )
-        paths = {_below_export(tar.path): tar.path for tar in tars}
+        paths = {_path_below_export(tar.path): tar.path for tar in tars}
         usual = [*_SPLITS, *(name for name in ratios if name not in _SPLITS)]
         ratios = {name: ratios[name] for name in usual if name in ratios}
         found = split_by_ratio(list(paths), ratios) if ratios else split_by_pattern(list(paths), list(patterns.items()))
-        lost = without_split(list(paths), found)
+        lost = shards_without_split(list(paths), found)
         if lost or not all(found.values()):
             empty = ", ".join(name for name, shards in found.items() if not shards)
             rounding = " by rounding (0.7, 0.2 and 0.1 lose none, 7, 2 and 1 do)" if lost and ratios else ""
@@ -137,7 +137,7 @@ class EnergonWebdatasetCodec(Codec):
         with TemporaryDirectory(prefix="gristmill-") as folder:
             path = Path(folder, "index.sqlite")
             try:
-                _write_index(path, release, release.built[name], self.declared.media_filter, read)
+                _write_sample_index(path, release, release.built[name], self.declared.media_filter, read)
             except sqlite3.OperationalError as error:
                 raise StoreError(
                     f"{release.folder}{name}: its file in {folder} cannot be written ({error}); free some space and run"
@@ -160,7 +160,7 @@ class EnergonWebdatasetCodec(Codec):
             path = Path(folder, "index.sqlite")
             with path.open("wb") as file:
                 file.writelines(pieces)
-            if damage := index_damage(path):
+            if damage := sqlite_index_damage(path):
                 raise DataError(f"it is no sound database: {damage[0]}")
             return digest_of([index_digest(path), index_schema(path)])
 
@@ -227,7 +227,7 @@ def _excluded_names(release: Release, names: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _write_index(
+def _write_sample_index(
     path: Path,
     release: Release,
     lists: Sequence[str],
@@ -251,7 +251,7 @@ def _write_index(
                 first += len(lines)
         index.finish()
     if media:
-        add_media(path, _media_rows(release, lists[len(release.named) :], left_out, read), [media], SELECTED)
+        add_media_rows(path, _media_rows(release, lists[len(release.named) :], left_out, read), [media], SELECTED)
 
 
 def _media_rows(
@@ -268,7 +268,7 @@ def _media_rows(
                 yield row
 
 
-def _below_export(path: str) -> str:
+def _path_below_export(path: str) -> str:
     """The path of a tar below the folder of its export."""
     part = part_at(path)
     if part is None:

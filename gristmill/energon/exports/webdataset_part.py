@@ -117,7 +117,7 @@ class WebdatasetPart:
                 if data is None:
                     return missing_media(media, path, document)
                 part = (split_name(path) or ("", ""))[1] if name == BY_ENDING else name
-                if name == BY_ENDING and (reason := _wrong_ending(part)):
+                if name == BY_ENDING and (reason := _part_ending_problem(part)):
                     return reason
                 parts.append((f"{number}.{part}" if listed else part, data))
         if BY_ENDING in self._files and len({name for name, _ in parts}) < len(parts):
@@ -146,7 +146,7 @@ class WebdatasetPart:
         return dict(sorted(self._facts.items()))
 
 
-def _wrong_ending(part: str) -> NotTaken | None:
+def _part_ending_problem(part: str) -> NotTaken | None:
     """Why a file cannot name its part; None if it can."""
     if not part:
         return NO_ENDING

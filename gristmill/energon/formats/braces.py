@@ -79,7 +79,7 @@ def expand_pattern(pattern: str) -> list[str]:
     return [_ESCAPED.sub(r"\1", name) for name in _expand_names(pattern, pattern)]
 
 
-def expand_all(patterns: Iterable[str]) -> list[str]:
+def expand_patterns(patterns: Iterable[str]) -> list[str]:
     """The names of all patterns, in order.
 
     Raises:

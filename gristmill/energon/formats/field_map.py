@@ -85,7 +85,7 @@ def check_field_map(kind: SampleType, field_map: Mapping[str, str]) -> None:
         raise RecipeError(f"the field map of {kind.name} has no {', '.join(missing)}, which every sample needs")
 
 
-def look_up(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> object:
+def look_up_field(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> object:
     """The value of a field.
 
     Args:
@@ -95,7 +95,7 @@ def look_up(sample: Mapping[str, object], places: tuple[PlaceInSample, ...]) -> 
     Raises:
         DataError: the sample has the value in none of these places.
 
-    >>> look_up({"json": {"captions": ["one", "two"]}}, parse_places("txt,json[captions][1]"))
+    >>> look_up_field({"json": {"captions": ["one", "two"]}}, parse_places("txt,json[captions][1]"))
     'two'
     """
     for place in places:

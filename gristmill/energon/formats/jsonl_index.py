@@ -64,7 +64,7 @@ def jsonl_offsets(
     """
     scan = _Scan(name, parse, report)
     size = samples = 0
-    for block in _whole_lines(file):
+    for block in _read_whole_lines(file):
         starts = scan.lines(block, size)
         size += len(block)
         if starts.size:
@@ -77,7 +77,7 @@ def jsonl_offsets(
     yield np.array([size], dtype=np.int64)
 
 
-def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+def _read_whole_lines(file: IO[bytes]) -> Iterator[bytes]:
     """The file in blocks that end behind a line feed, except the last."""
     held: list[bytes] = []
     while chunk := file.read(_STEP):
@@ -112,7 +112,7 @@ class _Scan:
             ends = np.append(ends, len(block))
         starts = np.empty_like(ends)
         starts[0], starts[1:] = 0, ends[:-1] + 1
-        plain = _in_braces(data, starts, ends)
+        plain = _are_in_braces(data, starts, ends)
         kept = plain.copy()
         for row in np.flatnonzero(~plain).tolist():
             kept[row] = self._is_sample(block[starts[row] : ends[row]].strip(), row, int(starts[row]) + offset)
@@ -121,7 +121,7 @@ class _Scan:
             for row, start, end in zip(
                 np.flatnonzero(kept).tolist(), starts[kept].tolist(), ends[kept].tolist(), strict=True
             ):
-                reason = _json_error(view[start:end])
+                reason = _line_json_error(view[start:end])
                 if reason:
                     kept[row] = False
                     self._note_bad_row(row, start + offset, reason)
@@ -148,7 +148,7 @@ class _Scan:
         raise DataError(f"{self._name} line {bad.line} (byte {bad.offset}): {bad.reason}; repair or remove the line")
 
 
-def _in_braces(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _are_in_braces(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each line begins with `{` and ends with `}`, without white space around them."""
     longer = ends - starts > 1
     first = np.zeros(len(starts), dtype=np.uint8)
@@ -158,7 +158,7 @@ def _in_braces(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray
     return np.asarray((first == _OPEN) & (last == _CLOSE))
 
 
-def _json_error(line: memoryview) -> str:
+def _line_json_error(line: memoryview) -> str:
     """Why the loader would drop a line; empty if it would not. It parses with Python's `json`, which takes NaN."""
     try:
         orjson.loads(line)

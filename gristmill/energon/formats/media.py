@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final, Literal, NamedTuple
 
-from gristmill.energon.formats.media_facts import image_facts, mime_type, read_av
+from gristmill.energon.formats.media_facts import image_facts, mime_type, read_video_or_audio
 from gristmill.errors import RecipeError
 
 MediaKind = Literal["image", "av"]
@@ -175,7 +175,7 @@ def read_media(entry_key: str, kind: MediaKind, data: bytes) -> tuple[MediaRow, 
         facts = image_facts(data)
         form = str(facts["format"])
     else:
-        facts, form = read_av(data)
+        facts, form = read_video_or_audio(data)
     known = {name: value for name, value in facts.items() if value is not None}
     row = MediaRow(entry_key, kind, json.dumps(known, separators=(",", ":")))
     return row, misnamed_format(row, form)

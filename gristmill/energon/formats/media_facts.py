@@ -6,7 +6,7 @@ The values are those of NVIDIA/Megatron-Energon 7.4.1. What cannot be decoded is
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from gristmill.energon.formats.media_sizes import missing_bytes
+from gristmill.energon.formats.media_sizes import missing_media_bytes
 from gristmill.errors import DataError
 from gristmill.extras import extra
 
@@ -48,7 +48,7 @@ def image_facts(data: bytes) -> Facts:
         from PIL import Image, UnidentifiedImageError  # noqa: PLC0415 - an extra
     try:
         with Image.open(BytesIO(data)) as image:
-            _refuse_program(image.format)
+            _refuse_executable(image.format)
             image.load()
             return {
                 "width": image.width,
@@ -64,12 +64,12 @@ def image_facts(data: bytes) -> Facts:
         raise DataError(f"this image cannot be decoded: {error}") from error
 
 
-def _refuse_program(image_format: str | None) -> None:
+def _refuse_executable(image_format: str | None) -> None:
     if image_format == _PROGRAM:
         raise DataError("it is PostScript, which is a program, and is not run: make it PNG or JPEG")
 
 
-def read_av(data: bytes) -> tuple[Facts, str]:
+def read_video_or_audio(data: bytes) -> tuple[Facts, str]:
     """The facts of a video or of sound, and the format of the file, such as `wav` or `matroska`.
 
     Sound is decoded as a whole, to count its samples; of a video only the first frame.
@@ -84,7 +84,7 @@ def read_av(data: bytes) -> tuple[Facts, str]:
     """
     with extra():
         import av  # noqa: PLC0415 - an extra
-    if missing := missing_bytes(data):
+    if missing := missing_media_bytes(data):
         raise DataError(f"it is truncated: by its own headers {missing:,} bytes are missing at the end")
     try:
         with av.open(BytesIO(data), options={"format_whitelist": _DEMUXERS}) as container:

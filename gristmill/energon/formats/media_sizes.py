@@ -20,14 +20,14 @@ _TAG: Final = 200
 """The tag of an MP3 is in the first bytes of the first frame."""
 
 
-def missing_bytes(data: bytes) -> int:
+def missing_media_bytes(data: bytes) -> int:
     """The bytes that a media file lacks, by its own headers; 0 if it is whole, or if they do not tell.
 
     Args:
         data: content of the file.
 
     >>> wav = b"RIFF" + (40).to_bytes(4, "little") + b"WAVE" + b"data" + (28).to_bytes(4, "little") + bytes(28)
-    >>> missing_bytes(wav), missing_bytes(wav[:-8]), missing_bytes(b"text")
+    >>> missing_media_bytes(wav), missing_media_bytes(wav[:-8]), missing_media_bytes(b"text")
     (0, 8, 0)
     """
     for begins, end in _ENDS.items():
@@ -62,15 +62,15 @@ def _end_of_boxes(data: bytes) -> int:
 
 
 def _end_of_matroska(data: bytes) -> int:
-    size, at = _ebml_size(data, len(_EBML))
+    size, at = _ebml_element_size(data, len(_EBML))
     segment = at + size
     if data[segment : segment + 4] != _SEGMENT:
         return 0
-    size, at = _ebml_size(data, segment + 4)
+    size, at = _ebml_element_size(data, segment + 4)
     return at + size if size else 0
 
 
-def _ebml_size(data: bytes, at: int) -> tuple[int, int]:
+def _ebml_element_size(data: bytes, at: int) -> tuple[int, int]:
     """The size of an element, 0 if it is not known; and where its content begins."""
     first = data[at] if at < len(data) else 0
     length = 9 - first.bit_length()

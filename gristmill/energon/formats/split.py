@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gristmill.energon.formats.braces import collapse_names, expand_all, expand_pattern
+from gristmill.energon.formats.braces import collapse_names, expand_pattern, expand_patterns
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.yaml_text import read_yaml, usual_yaml_bytes
 
@@ -92,14 +92,14 @@ def split_by_pattern(shards: Sequence[str], patterns: Sequence[tuple[str, str]])
     return splits
 
 
-def without_split(shards: Sequence[str], splits: Mapping[str, Sequence[str]]) -> list[str]:
+def shards_without_split(shards: Sequence[str], splits: Mapping[str, Sequence[str]]) -> list[str]:
     """The shards that are in no split, in order.
 
     Args:
         shards: all of them.
         splits: shards of each split.
 
-    >>> without_split(["0.tar", "1.tar"], {"train": ["0.tar"]})
+    >>> shards_without_split(["0.tar", "1.tar"], {"train": ["0.tar"]})
     ['1.tar']
     """
     held = {shard for split in splits.values() for shard in split}
@@ -141,7 +141,8 @@ def read_split(data: bytes, where: str) -> SplitFile:
     try:
         split = msgspec.convert(value, SplitFile)
         return SplitFile(
-            {name: expand_all(shards) for name, shards in split.split_parts.items()}, expand_all(split.exclude)
+            {name: expand_patterns(shards) for name, shards in split.split_parts.items()},
+            expand_patterns(split.exclude),
         )
     except (msgspec.ValidationError, DataError) as error:
         raise DataError(f"{where}: not a valid split file: {error}; mend it") from error

@@ -147,7 +147,7 @@ class SqliteIndexWriter:
         self._db.close()
 
 
-def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilter], created: str) -> None:
+def add_media_rows(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilter], created: str) -> None:
     """Adds media metadata to an index; what it says about the same entry, and the same filter, is replaced.
 
     Args:
@@ -159,7 +159,7 @@ def add_media(path: Path, rows: Iterable[MediaRow], filters: Iterable[MediaFilte
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "index.sqlite"
     >>> rows = [MediaRow("a.png", "image", '{"width":8}')]
-    >>> add_media(path, rows, [MediaFilter("EXTENSION")], "2025-01-01 12:00:00")
+    >>> add_media_rows(path, rows, [MediaFilter("EXTENSION")], "2025-01-01 12:00:00")
     >>> list(index_rows(path, "media_metadata")), list(index_rows(path, "media_filters"))
     ([('a.png', 'image', '{"width":8}')], [('EXTENSION', '')])
     """
@@ -272,14 +272,14 @@ def _open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise DataError(f"{path}: not an index that can be read: {error}; prepare the dataset again") from error
 
 
-def index_damage(path: Path) -> list[str]:
+def sqlite_index_damage(path: Path) -> list[str]:
     """The damages that SQLite's own check finds in the file, and the tables and columns of samples that are absent.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "index.sqlite"
     >>> path.write_bytes(b"no database")
     11
-    >>> index_damage(path)
+    >>> sqlite_index_damage(path)
     ['file is not a database']
     """
     try:

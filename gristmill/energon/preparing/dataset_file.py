@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from gristmill.energon.formats.dataset_yaml import ENERGON
-from gristmill.energon.formats.field_map import PlaceInSample, look_up, parse_places
+from gristmill.energon.formats.field_map import PlaceInSample, look_up_field, parse_places
 from gristmill.energon.formats.sample_types import CRUDE, SAMPLE_TYPES, SampleType
 from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
 from gristmill.energon.preparing.shards import WalkedShard, open_walk
@@ -124,7 +124,7 @@ def first_sample_flaws(store: Store, typed: DatasetFile, path: str, shards: Sequ
                 yield Flaw(path, f"{where}, has a part {name!r} that is not JSON: {error}", "repair it", warning=True)
     for field, places in typed.inner.items():
         try:
-            look_up(sample, places)
+            look_up_field(sample, places)
         except DataError:
             there = [place.part for place in places if place.part in sample]
             keys = dict.fromkeys(key for part in there if isinstance(each := sample[part], dict) for key in each)
@@ -151,7 +151,7 @@ def _dataset_file_flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
     if own and not _is_energon_class(named):
         return
     yield from (Flaw("", f"the loader takes no {key!r}", "remove it") for key in value if key not in _KEYS)
-    yield from _typed_flaws(value) if not own else _class_flaws(value, named["__class__"])
+    yield from _typed_dataset_flaws(value) if not own else _class_flaws(value, named["__class__"])
 
 
 def _class_flaws(value: Mapping[str, Any], name: str) -> Iterator[Flaw]:
@@ -163,28 +163,28 @@ def _class_flaws(value: Mapping[str, Any], name: str) -> Iterator[Flaw]:
                     "", f"crude samples take no {key}", "remove it, or name a `sample_type` in place of the class"
                 )
     elif name == _STANDARD:
-        yield from _typed_flaws(value)
+        yield from _typed_dataset_flaws(value)
     elif name in _LOADERS:
-        yield from _map_flaws(value, _LOADERS[name])
+        yield from _field_map_flaws(value, _LOADERS[name])
     else:
         what = f"energon has no class {name!r} that loads a dataset"
         yield Flaw("", what, known_names(name, (CRUDE, *_LOADERS)))
 
 
-def _typed_flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
+def _typed_dataset_flaws(value: Mapping[str, Any]) -> Iterator[Flaw]:
     named = value.get("sample_type")
     if not isinstance(named, dict) or not all(isinstance(named.get(key), str) for key in ("__module__", "__class__")):
         yield Flaw("", "it names no `sample_type` with __module__ and __class__", _AS_CRUDE)
         return
-    yield from _type_flaws(named["__module__"], named["__class__"])
-    yield from _map_flaws(value, SAMPLE_TYPES.get(named["__class__"]) if _is_energon_class(named) else None)
+    yield from _sample_class_flaws(named["__module__"], named["__class__"])
+    yield from _field_map_flaws(value, SAMPLE_TYPES.get(named["__class__"]) if _is_energon_class(named) else None)
 
 
 def _is_energon_class(named: Mapping[str, str]) -> bool:
     return f"{named['__module__']}.".startswith("megatron.")
 
 
-def _type_flaws(module: str, name: str) -> Iterator[Flaw]:
+def _sample_class_flaws(module: str, name: str) -> Iterator[Flaw]:
     """Whether the class of samples is where the file says; a class outside of energon may be anywhere."""
     if not _is_energon_class({"__module__": module}) or name == "Sample":
         return
@@ -201,7 +201,7 @@ def _sample_class_modules() -> set[str]:
     return {module for kind in SAMPLE_TYPES.values() for module in kind.modules}
 
 
-def _map_flaws(value: Mapping[str, Any], kind: SampleType | None) -> Iterator[Flaw]:
+def _field_map_flaws(value: Mapping[str, Any], kind: SampleType | None) -> Iterator[Flaw]:
     """Exactly one of a field map and a sample loader makes the samples."""
     fields, loader, parts = (value.get(name) for name in ("field_map", "sample_loader", "part_filter"))
     if fields is not None and loader is not None:

@@ -61,10 +61,10 @@ def write_file(store: Store, path: str, file: Path) -> None:
     Raises:
         StoreError: as `write_pieces`.
     """
-    write_pieces(store, path, file_pieces(file))
+    write_pieces(store, path, local_file_pieces(file))
 
 
-def file_pieces(file: Path) -> Iterator[bytes]:
+def local_file_pieces(file: Path) -> Iterator[bytes]:
     """The bytes of a file of this machine."""
     with file.open("rb") as opened:
         while piece := opened.read(PIECE):
@@ -77,7 +77,7 @@ def read_optional(store: Store, path: str) -> bytes | None:
     return found[0] if found else None
 
 
-def fetch_file(store: Store, path: str, file: Path) -> None:
+def copy_to_local_file(store: Store, path: str, file: Path) -> None:
     """Copies a file of a dataset to this machine.
 
     Args:

@@ -10,7 +10,7 @@ from gristmill.energon.formats.sqlite_index import (
     SELECTED,
     DuplicateKey,
     SqliteIndexWriter,
-    add_media,
+    add_media_rows,
     compare_media,
     index_tables,
     media_filters,
@@ -49,7 +49,7 @@ def build_index(path: Path, shards: Sequence[WalkedShard]) -> list[Flaw]:
     return flaws
 
 
-def drop_absent(new: Path, old: Path, left_out: Iterable[str], shards: Sequence[str]) -> None:
+def drop_absent_samples(new: Path, old: Path, left_out: Iterable[str], shards: Sequence[str]) -> None:
     """Removes from an index those samples that are left out, and that an older index lacks.
 
     Args:
@@ -89,14 +89,14 @@ def _duplicate_key_flaw(error: DuplicateKey) -> Flaw:
     return Flaw(shard, what, "pack one of them under another name", f"sample {error.key!r}")
 
 
-def shard_media(shards: Sequence[WalkedShard]) -> Iterator[MediaRow]:
+def media_rows_of_shards(shards: Sequence[WalkedShard]) -> Iterator[MediaRow]:
     """The rows of the media of all shards."""
     for shard in shards:
         for _, media in kept_rows(Path(shard.rows)):
             yield from media
 
 
-def copy_media(old: Path, path: Path) -> list[Flaw]:
+def copy_older_media_rows(old: Path, path: Path) -> list[Flaw]:
     """Takes over the media metadata of an older index, if it has any. Those of parts that are gone are left out.
 
     Args:
@@ -112,7 +112,7 @@ def copy_media(old: Path, path: Path) -> list[Flaw]:
     if not {"media_metadata", "media_filters"} <= index_tables(old):
         return []
     gone = dict.fromkeys(row.entry_key for row, same in compare_media(old, path) if not same)
-    add_media(path, (row for row in media_rows(old) if row.entry_key not in gone), media_filters(old), SELECTED)
+    add_media_rows(path, (row for row in media_rows(old) if row.entry_key not in gone), media_filters(old), SELECTED)
     if not gone:
         return []
     what = f"metadata of {len(gone):,} media were left out: {next(iter(gone))!r} is gone or has another size"

@@ -7,7 +7,7 @@ from gristmill.energon.formats.dataset_yaml import DATASET_YAML
 from gristmill.energon.formats.split import SPLIT_YAML, read_split
 from gristmill.energon.formats.sqlite_index import index_tables, media_filters, media_rows
 from gristmill.energon.preparing.dataset import INDEX, DatasetPath, kind_of, meta_path
-from gristmill.energon.preparing.files import fetch_file, read_optional, scratch_folder
+from gristmill.energon.preparing.files import copy_to_local_file, read_optional, scratch_folder
 from gristmill.energon.preparing.index_file import as_index_of_dataset
 from gristmill.energon.preparing.jsonl import jsonl_samples
 from gristmill.energon.preparing.prepare import read_counts
@@ -95,7 +95,7 @@ def _media_lines(store: Store) -> Iterator[str]:
         return
     with scratch_folder(None) as folder:
         index = folder / INDEX
-        fetch_file(store, meta_path(INDEX), index)
+        copy_to_local_file(store, meta_path(INDEX), index)
         with as_index_of_dataset(index):
             if not {"media_metadata", "media_filters"} <= index_tables(index):
                 return

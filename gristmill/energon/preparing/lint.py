@@ -13,12 +13,12 @@ import numpy as np
 from gristmill.energon.formats.dataset_yaml import DATASET_YAML
 from gristmill.energon.formats.info import INFO, is_tar
 from gristmill.energon.formats.split import SPLIT_YAML, SplitFile, read_split
-from gristmill.energon.formats.sqlite_index import absent_indexes, index_damage, index_rows
+from gristmill.energon.formats.sqlite_index import absent_indexes, index_rows, sqlite_index_damage
 from gristmill.energon.preparing.dataset import INDEX, UUID, DatasetPath, list_files, meta_path
 from gristmill.energon.preparing.dataset_file import DatasetFile, first_sample_flaws, part_flaws, read_dataset_file
-from gristmill.energon.preparing.files import fetch_file, read_optional, scratch_folder
+from gristmill.energon.preparing.files import copy_to_local_file, read_optional, scratch_folder
 from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
-from gristmill.energon.preparing.index_file import as_index_of_dataset, build_index, drop_absent, media_flaws
+from gristmill.energon.preparing.index_file import as_index_of_dataset, build_index, drop_absent_samples, media_flaws
 from gristmill.energon.preparing.jsonl import read_sample_offsets
 from gristmill.energon.preparing.prepare import Watch, count_flaws, read_counts
 from gristmill.energon.preparing.shards import ShardTask, WalkedShard, flaw_of_non_shard, kept_offsets, walk_shards
@@ -69,10 +69,10 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
         counts = read_counts(store)
     except DataError as error:
         return [], [flaw_from_error(error, meta_path(INFO))]
-    flaws = [*_name_flaws(dataset, counts), *_other_tars(store, counts)]
+    flaws = [*_shard_name_flaws(dataset, counts), *_unlisted_tar_flaws(store, counts)]
     split, found = _read_split(store, options.split_config)
     flaws += [*found, *(split_file_flaws(split[0], split[1], counts, options.splits) if split else ())]
-    typed = _dataset_file(store, meta_path(options.dataset_config))
+    typed = _dataset_file_flaws(store, meta_path(options.dataset_config))
     flaws += typed.flaws
     with scratch_folder(options.tmp) as folder:
         tasks = [
@@ -84,7 +84,7 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
             watch(shard)
             walked.append(shard)
             flaws += [*shard.flaws, *count_flaws(shard, counts[shard.shard])]
-            flaws += [] if has_errors(shard.flaws) else _offset_flaws(store, shard)
+            flaws += [] if has_errors(shard.flaws) else _tar_offset_flaws(store, shard)
         flaws += part_flaws(meta_path(options.dataset_config), typed.places, walked)
         flaws += first_sample_flaws(store, typed, meta_path(options.dataset_config), walked)
         sound = not any(has_errors(shard.flaws) for shard in walked)
@@ -97,7 +97,7 @@ def lint_tars(dataset: DatasetPath, options: LintOptions, watch: Watch) -> tuple
     return walked, flaws
 
 
-def _name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Flaw]:
+def _shard_name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Flaw]:
     unusable = "".join(character for character in dict.fromkeys(dataset.lake.url) if character in "#%?")
     if unusable:
         what = f"the dataset's own path has {unusable!r}: samples cannot be read at random, only in order"
@@ -108,7 +108,7 @@ def _name_flaws(dataset: DatasetPath, counts: Mapping[str, int]) -> Iterator[Fla
             yield Flaw(shard, what, f"rename the shard, then {_AGAIN}")
 
 
-def _other_tars(store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
+def _unlisted_tar_flaws(store: Store, counts: Mapping[str, int]) -> Iterator[Flaw]:
     for entry in list_files(store):
         if entry.path in counts:
             continue
@@ -129,7 +129,7 @@ def _read_split(store: Store, name: str) -> tuple[tuple[str, SplitFile] | None, 
         return None, [flaw_from_error(error, path)]
 
 
-def _dataset_file(store: Store, path: str) -> DatasetFile:
+def _dataset_file_flaws(store: Store, path: str) -> DatasetFile:
     data = read_optional(store, path)
     if data is None:
         return DatasetFile([Flaw(path, "it is not there, and the loader needs it", _AGAIN)], {}, {})
@@ -140,7 +140,7 @@ def _dataset_file(store: Store, path: str) -> DatasetFile:
     return found
 
 
-def _offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
+def _tar_offset_flaws(store: Store, shard: WalkedShard) -> Iterator[Flaw]:
     path = index_name(shard.shard)
     offsets = read_sample_offsets(store, path, _INDEX_AGAIN)
     if isinstance(offsets, Flaw):
@@ -169,8 +169,8 @@ def _index_flaws(store: Store, new: Path | None, folder: Path, left_out: Sequenc
     if log := store.head(f"{path}-wal"):
         what = f"{log.size:,} bytes of it are in a log beside it, which the loader does not read"
         yield Flaw(path, what, _INDEX_AGAIN)
-    fetch_file(store, path, old)
-    damage = index_damage(old)
+    copy_to_local_file(store, path, old)
+    damage = sqlite_index_damage(old)
     yield from (Flaw(path, f"it is damaged: {each}", _INDEX_AGAIN) for each in damage)
     if damage:
         return
@@ -179,7 +179,7 @@ def _index_flaws(store: Store, new: Path | None, folder: Path, left_out: Sequenc
         yield Flaw(path, what, _INDEX_AGAIN, warning=True)
     if new:
         try:
-            drop_absent(new, old, left_out, list(read_counts(store)))
+            drop_absent_samples(new, old, left_out, list(read_counts(store)))
             yield from _table_flaws(old, new, "samples")
             yield from _table_flaws(old, new, "sample_parts")
             yield from media_flaws(old, new)

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gristmill.energon.formats.media import HEAD, MediaFilter, MediaRow
-from gristmill.energon.formats.sqlite_index import SELECTED, add_media, index_damage, index_digest
+from gristmill.energon.formats.sqlite_index import SELECTED, add_media_rows, index_digest, sqlite_index_damage
 from gristmill.energon.preparing.dataset import INDEX, DatasetPath, kind_of, list_files, meta_path
-from gristmill.energon.preparing.files import fetch_file, lock_folder, scratch_folder, write_file
+from gristmill.energon.preparing.files import copy_to_local_file, lock_folder, scratch_folder, write_file
 from gristmill.energon.preparing.flaw import Flaw, has_errors
-from gristmill.energon.preparing.index_file import as_index_of_dataset, shard_media
+from gristmill.energon.preparing.index_file import as_index_of_dataset, media_rows_of_shards
 from gristmill.energon.preparing.metadataset.view import ViewedFolder
 from gristmill.energon.preparing.prepare import Prepared, count_flaws, read_counts
 from gristmill.energon.preparing.shards import ShardTask, check_media, walk_shards
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.pool import in_processes
+from gristmill.pool import run_in_processes
 
 _MEND = "give another --media option, or the folder of the media"
 _FILES = 64
@@ -54,8 +54,8 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
     counts = read_counts(store)
     with lock_folder(store), scratch_folder(tmp) as folder:
         index = folder / INDEX
-        fetch_file(store, meta_path(INDEX), index)
-        if damage := index_damage(index):
+        copy_to_local_file(store, meta_path(INDEX), index)
+        if damage := sqlite_index_damage(index):
             raise DataError(f"{meta_path(INDEX)}: it is damaged: {damage[0]}; run prepare with --tar-index-only first")
         known = index_digest(index)
         tasks = [ShardTask(dataset.lake, shard, f"{folder}/{n}.rows", media) for n, shard in enumerate(counts)]
@@ -66,7 +66,7 @@ def add_tar_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: s
         media_flaws = [flaw for shard in walked for flaw in shard.media_flaws]
         if not media_flaws and not any(shard.media for shard in walked):
             raise nothing_selected_error(dataset, media)
-        _add_media_rows(index, shard_media(walked), media)
+        _add_media_rows(index, media_rows_of_shards(walked), media)
         _write_changed_index(store, index, known)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 
@@ -97,7 +97,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
 
     def rows() -> Iterator[MediaRow]:
         nonlocal number
-        for found, wrong in in_processes([partial(_read_files, task) for task in tasks], workers):
+        for found, wrong in run_in_processes([partial(_read_media_files, task) for task in tasks], workers):
             flaws.extend(wrong)
             number += len(found)
             yield from found
@@ -106,7 +106,7 @@ def add_file_media(dataset: DatasetPath, media: MediaFilter, workers: int, tmp: 
         index = folder / INDEX
         known = ""
         if store.head(meta_path(INDEX)):
-            fetch_file(store, meta_path(INDEX), index)
+            copy_to_local_file(store, meta_path(INDEX), index)
             with as_index_of_dataset(index):
                 known = index_digest(index)
         _add_media_rows(index, rows(), media)
@@ -134,7 +134,7 @@ def nothing_selected_error(dataset: DatasetPath, media: MediaFilter, *, tars: bo
 
 def _add_media_rows(index: Path, rows: Iterator[MediaRow], media: MediaFilter) -> None:
     with as_index_of_dataset(index):
-        add_media(index, rows, [media], SELECTED)
+        add_media_rows(index, rows, [media], SELECTED)
 
 
 def _write_changed_index(store: Store, index: Path, known: str) -> None:
@@ -145,7 +145,7 @@ def _write_changed_index(store: Store, index: Path, known: str) -> None:
     store.sweep()
 
 
-def _read_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:
+def _read_media_files(task: _FilesTask) -> tuple[list[MediaRow], list[Flaw]]:
     store = task.lake.store()
     rows: list[MediaRow] = []
     flaws: list[Flaw] = []

@@ -12,13 +12,13 @@ from gristmill.energon.formats.sample_types import CRUDE, sample_type
 from gristmill.energon.formats.split import SPLIT_YAML
 from gristmill.energon.preparing.lint import LintOptions
 from gristmill.energon.preparing.prepare import PrepareOptions
-from gristmill.energon.preparing.splits import read_patterns, read_ratio
+from gristmill.energon.preparing.splits import parse_split_parts, parse_split_ratio
 from gristmill.errors import RecipeError
 
 
-def add_prepare(parser: ArgumentParser) -> None:
+def add_prepare_options(parser: ArgumentParser) -> None:
     """Adds the options of `prepare`."""
-    _add_path(parser, "a folder of tars, or a .jsonl file; or s3://bucket/prefix of one")
+    _add_path_argument(parser, "a folder of tars, or a .jsonl file; or s3://bucket/prefix of one")
     parser.add_argument("--split-ratio", metavar="A,B,C", help="shares of train, val and test, such as 8,1,1")
     parser.add_argument(
         "--split-parts",
@@ -33,7 +33,7 @@ def add_prepare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--tar-index-only", action="store_true", help="makes the indexes of a prepared dataset again")
     parser.add_argument("--media-metadata", action="store_true", help="reads the media too; needs a --media-by option")
-    _add_media(parser)
+    _add_media_options(parser)
     parser.add_argument(
         "--sample-type",
         metavar="CLASS",
@@ -47,48 +47,48 @@ def add_prepare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--fix-duplicates", action="store_true", help="refused: tars are never changed")
     parser.add_argument("--non-interactive", action="store_true", help="always so: nothing is asked")
-    _add_workers(parser)
+    _add_workers_option(parser)
 
 
 def add_prepare_media(parser: ArgumentParser) -> None:
     """Adds the options of `prepare-media`."""
-    _add_path(parser, "a prepared folder of tars, or a folder of media files; or s3://bucket/prefix of one")
-    _add_media(parser)
-    _add_workers(parser)
+    _add_path_argument(parser, "a prepared folder of tars, or a folder of media files; or s3://bucket/prefix of one")
+    _add_media_options(parser)
+    _add_workers_option(parser)
 
 
-def add_lint(parser: ArgumentParser) -> None:
+def add_lint_options(parser: ArgumentParser) -> None:
     """Adds the options of `lint`."""
-    _add_path(parser, "a prepared dataset, or a metadataset (.yaml)")
-    _add_root(parser)
+    _add_path_argument(parser, "a prepared dataset, or a metadataset (.yaml)")
+    _add_root_option(parser)
     parser.add_argument(
         "--split-parts", default="train,val,test", metavar="NAMES", help="splits to check (%(default)s)"
     )
-    _add_configs(parser)
+    _add_config_options(parser)
     parser.add_argument("--parallel", type=int, default=1, metavar="N", help="processes (%(default)s)")
-    _add_tmp(parser)
+    _add_tmp_option(parser)
 
 
-def add_info(parser: ArgumentParser) -> None:
+def add_info_options(parser: ArgumentParser) -> None:
     """Adds the options of `info`."""
-    _add_path(parser, "a prepared dataset, or a metadataset (.yaml)")
-    _add_root(parser)
-    _add_configs(parser)
+    _add_path_argument(parser, "a prepared dataset, or a metadataset (.yaml)")
+    _add_root_option(parser)
+    _add_config_options(parser)
 
 
-def add_preview(parser: ArgumentParser) -> None:
+def add_preview_options(parser: ArgumentParser) -> None:
     """Adds the options of `preview`."""
-    _add_path(parser, "a folder of tars, or a .jsonl file")
-    _add_root(parser)
+    _add_path_argument(parser, "a folder of tars, or a .jsonl file")
+    _add_root_option(parser)
     parser.add_argument("--samples", type=int, default=2, metavar="N", help="number of samples (%(default)s)")
     parser.add_argument("--split-parts", default="", metavar="NAMES", help="the first samples of each of these splits")
 
 
-def _add_path(parser: ArgumentParser, words: str) -> None:
+def _add_path_argument(parser: ArgumentParser, words: str) -> None:
     parser.add_argument("path", metavar="PATH", help=words)
 
 
-def _add_media(parser: ArgumentParser) -> None:
+def _add_media_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--media-by-glob",
         "--media-metadata-by-glob",
@@ -113,7 +113,7 @@ def _add_media(parser: ArgumentParser) -> None:
     )
 
 
-def _add_root(parser: ArgumentParser) -> None:
+def _add_root_option(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--root",
         default="",
@@ -122,18 +122,18 @@ def _add_root(parser: ArgumentParser) -> None:
     )
 
 
-def _add_configs(parser: ArgumentParser) -> None:
+def _add_config_options(parser: ArgumentParser) -> None:
     parser.add_argument("--dataset-config", default=DATASET_YAML, metavar="NAME", help="in .nv-meta (%(default)s)")
     parser.add_argument("--split-config", default=SPLIT_YAML, metavar="NAME", help="in .nv-meta (%(default)s)")
 
 
-def _add_workers(parser: ArgumentParser) -> None:
+def _add_workers_option(parser: ArgumentParser) -> None:
     parser.add_argument("--num-workers", type=int, default=0, metavar="N", help="processes (one for each CPU)")
     parser.add_argument("--progress", action=BooleanOptionalAction, default=True, help="shows each shard")
-    _add_tmp(parser)
+    _add_tmp_option(parser)
 
 
-def _add_tmp(parser: ArgumentParser) -> None:
+def _add_tmp_option(parser: ArgumentParser) -> None:
     parser.add_argument("--tmp-path", metavar="FOLDER", help="of this machine, for indexes while they are made")
 
 
@@ -198,8 +198,8 @@ def prepare_options(arguments: Namespace) -> PrepareOptions:
     if arguments.split_ratio and arguments.split_parts:
         raise RecipeError("give --split-ratio or --split-parts, not both")
     return PrepareOptions(
-        ratio=read_ratio(arguments.split_ratio) if arguments.split_ratio else {},
-        patterns=read_patterns(arguments.split_parts),
+        ratio=parse_split_ratio(arguments.split_ratio) if arguments.split_ratio else {},
+        patterns=parse_split_parts(arguments.split_parts),
         exclude=arguments.exclude,
         shuffle=arguments.shuffle_tars,
         media=media,

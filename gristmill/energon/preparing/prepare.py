@@ -14,7 +14,7 @@ from gristmill.energon.formats.dataset_yaml import DATASET_YAML
 from gristmill.energon.formats.info import INFO, info_bytes, read_info
 from gristmill.energon.formats.media import MediaFilter
 from gristmill.energon.formats.split import SPLIT_YAML, read_split, split_bytes
-from gristmill.energon.formats.sqlite_index import SELECTED, add_media, index_digest, index_uuid
+from gristmill.energon.formats.sqlite_index import SELECTED, add_media_rows, index_digest, index_uuid
 from gristmill.energon.preparing.changes import changed_shards, check_edits
 from gristmill.energon.preparing.dataset import INDEX, LEGACY_INFO, UUID, DatasetPath, is_prepared, meta_path
 from gristmill.energon.preparing.dataset_file import (
@@ -25,7 +25,7 @@ from gristmill.energon.preparing.dataset_file import (
     read_dataset_file,
 )
 from gristmill.energon.preparing.files import (
-    fetch_file,
+    copy_to_local_file,
     lock_folder,
     read_optional,
     scratch_folder,
@@ -33,7 +33,7 @@ from gristmill.energon.preparing.files import (
     write_pieces,
 )
 from gristmill.energon.preparing.flaw import Flaw, flaw_from_error, has_errors
-from gristmill.energon.preparing.index_file import build_index, copy_media, shard_media
+from gristmill.energon.preparing.index_file import build_index, copy_older_media_rows, media_rows_of_shards
 from gristmill.energon.preparing.metadataset.view import check_name
 from gristmill.energon.preparing.shards import ShardTask, WalkedShard, find_shards, kept_offsets, walk_shards
 from gristmill.energon.preparing.split_file import sample_flaws, split_file_flaws
@@ -148,7 +148,7 @@ def _prepare_tars(dataset: DatasetPath, options: PrepareOptions, crude: bytes, w
         _add_dataset_yaml(store, options, crude, texts)
     if not options.overwrite:
         check_edits(store, texts, options.split if options.renew else None)
-    typed = _dataset_file(store, options, texts)
+    typed = _dataset_file_to_write(store, options, texts)
     with scratch_folder(options.tmp) as folder:
         walked = _walk_shards(dataset, shards, options, folder, watch, typed.places)
         flaws += [flaw for shard in walked for flaw in shard.flaws]
@@ -233,7 +233,7 @@ def _add_dataset_yaml(store: Store, options: PrepareOptions, crude: bytes, texts
         texts[path] = crude
 
 
-def _dataset_file(store: Store, options: PrepareOptions, texts: Mapping[str, bytes]) -> DatasetFile:
+def _dataset_file_to_write(store: Store, options: PrepareOptions, texts: Mapping[str, bytes]) -> DatasetFile:
     """The `dataset.yaml` that is written or kept."""
     path = meta_path(options.dataset_yaml_name)
     data = (texts.get(path) or read_optional(store, path)) if options.dataset_yaml_name else None
@@ -316,19 +316,19 @@ def _write_prepared_files(
         flaws.append(Flaw(".", what, "for another choice run prepare-media", warning=True))
     known = store.head(meta_path(INDEX)) is not None
     if known:
-        fetch_file(store, meta_path(INDEX), old)
+        copy_to_local_file(store, meta_path(INDEX), old)
     if options.media:
-        add_media(new, shard_media(walked), [options.media], SELECTED)
+        add_media_rows(new, media_rows_of_shards(walked), [options.media], SELECTED)
     elif known:
         try:
-            flaws += copy_media(old, new)
+            flaws += copy_older_media_rows(old, new)
         except DataError:
             flaws.append(Flaw(meta_path(INDEX), _LOST, "if it had some, run prepare-media", warning=True))
-    _write_files(store, walked, texts, new, old if known else None)
+    _write_changed_files(store, walked, texts, new, old if known else None)
     return Prepared(walked, flaws, True, sum(shard.media for shard in walked), media_flaws)  # noqa: FBT003 - a field
 
 
-def _write_files(
+def _write_changed_files(
     store: Store, walked: Sequence[WalkedShard], texts: Mapping[str, bytes], new: Path, old: Path | None
 ) -> None:
     """Writes the files that are not there yet with the same content.

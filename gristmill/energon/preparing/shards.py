@@ -25,7 +25,7 @@ from gristmill.formats.tar.samples import Samples
 from gristmill.formats.tar.walk import TarWalk
 from gristmill.lake.store.open import Lake
 from gristmill.lake.store.protocol import Entry, Store
-from gristmill.pool import in_processes
+from gristmill.pool import run_in_processes
 
 _PARTS = 50
 """Names of parts that are counted in a shard."""
@@ -175,7 +175,7 @@ def walk_shards(tasks: Sequence[ShardTask], workers: int) -> Iterator[WalkedShar
     Raises:
         StoreError: a process was killed.
     """
-    yield from in_processes([partial(walk_shard, task) for task in tasks], workers)
+    yield from run_in_processes([partial(walk_shard, task) for task in tasks], workers)
 
 
 def walk_shard(task: ShardTask) -> WalkedShard:
@@ -210,7 +210,7 @@ def walk_shard(task: ShardTask) -> WalkedShard:
                 for flaw in _sample_oddities(task.shard, batch):
                     odd += 1
                     found.flaws += [flaw] if odd <= _ODDITIES else []
-                _count_lacking(task, batch, found.lacking)
+                _count_missing_parts(task, batch, found.lacking)
     except DataError as error:
         found.flaws.append(flaw_from_error(error, task.shard))
     else:
@@ -238,7 +238,7 @@ def open_walk(store: Store, entry: Entry) -> TarWalk:
     return TarWalk(read, entry.size, entry.path)
 
 
-def _count_lacking(task: ShardTask, batch: Samples, lacking: Sequence[Lacking]) -> None:
+def _count_missing_parts(task: ShardTask, batch: Samples, lacking: Sequence[Lacking]) -> None:
     for parts, one in zip(task.wanted, lacking, strict=True):
         numbers = zip(batch.part_samples.tolist(), batch.part_names, strict=True)
         having = {number for number, name in numbers if name in parts}

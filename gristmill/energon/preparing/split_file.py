@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from gristmill.energon.formats.split import SPLIT_JSON, SPLIT_YAML, SplitFile, without_split
+from gristmill.energon.formats.split import SPLIT_JSON, SPLIT_YAML, SplitFile, shards_without_split
 from gristmill.energon.formats.sqlite_index import missing_samples
 from gristmill.energon.preparing.dataset import meta_path
 from gristmill.energon.preparing.files import read_optional
@@ -56,7 +56,7 @@ def split_file_flaws(path: str, split: SplitFile, counts: Mapping[str, int], spl
             yield Flaw(path, f"all shards of split {name!r} are excluded", _EDIT, warning=name != "train")
         elif name in splits and not shards:
             yield Flaw(path, f"split {name!r} is empty", _EDIT, warning=name != "train")
-    for shard in without_split(list(counts), split.split_parts):
+    for shard in shards_without_split(list(counts), split.split_parts):
         if shard not in excluded:
             yield Flaw(path, f"shard {shard!r} is in no split", f"{_EDIT}; or exclude it", warning=True)
     yield from _shared_shard_flaws(path, split)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from gristmill.energon.formats.split import split_by_pattern, split_by_ratio, without_split
+from gristmill.energon.formats.split import shards_without_split, split_by_pattern, split_by_ratio
 from gristmill.energon.preparing.dataset import meta_path
 from gristmill.energon.preparing.flaw import Flaw
 from gristmill.errors import RecipeError
@@ -14,7 +14,7 @@ MOST_SHARDS = 10_000
 _NAMED = 5
 
 
-def read_ratio(text: str) -> dict[str, float]:
+def parse_split_ratio(text: str) -> dict[str, float]:
     """The ratios of `--split-ratio`, for train, val and test.
 
     Args:
@@ -23,7 +23,7 @@ def read_ratio(text: str) -> dict[str, float]:
     Raises:
         RecipeError: these are no three numbers of 0 or more, one of them above 0.
 
-    >>> read_ratio("0.8, 0.1, 0.1")
+    >>> parse_split_ratio("0.8, 0.1, 0.1")
     {'train': 0.8, 'val': 0.1, 'test': 0.1}
     """
     try:
@@ -35,7 +35,7 @@ def read_ratio(text: str) -> dict[str, float]:
     return dict(zip(_NAMES, numbers, strict=True))
 
 
-def read_patterns(texts: Sequence[str]) -> list[tuple[str, str]]:
+def parse_split_parts(texts: Sequence[str]) -> list[tuple[str, str]]:
     """The splits of `--split-parts`, each with its pattern.
 
     Args:
@@ -44,7 +44,7 @@ def read_patterns(texts: Sequence[str]) -> list[tuple[str, str]]:
     Raises:
         RecipeError: one has no name or no pattern, or two have the same name.
 
-    >>> read_patterns(["val:shards/val/.*"])
+    >>> parse_split_parts(["val:shards/val/.*"])
     [('val', 'shards/val/.*')]
     """
     patterns: list[tuple[str, str]] = []
@@ -86,7 +86,7 @@ def _split_flaws(
 ) -> Iterator[Flaw]:
     path = meta_path("split.yaml")
     yield from _empty_split_flaws(shards, splits, asked, patterns)
-    left = without_split(shards, splits)
+    left = shards_without_split(shards, splits)
     another = (
         "another pattern" if patterns else "the shares as fractions, such as 0.7,0.2,0.1 for 7,2,1 (it is rounding)"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from gristmill.energon.formats.field_map import PlaceInSample, look_up, parse_places
+from gristmill.energon.formats.field_map import PlaceInSample, look_up_field, parse_places
 from gristmill.errors import DataError, RecipeError
 from gristmill.formats.tar.keys import document_id, split_name
 from gristmill.lake.rows.document import Document
@@ -154,7 +154,7 @@ class WebdatasetSamples(Reader):
                 return Refused(reason, f"{where}: {member.name}{detail}", member.raw, member.size, member=member.name)
         content = members[0].raw
         try:
-            text = look_up(values, self._field_places)
+            text = look_up_field(values, self._field_places)
         except DataError as error:
             return Refused("no text", f"{where} ({error})", content)
         if not isinstance(text, str):
@@ -199,7 +199,7 @@ class WebdatasetSamples(Reader):
 
 def _has_place(values: dict[str, Any], place: PlaceInSample) -> bool:
     try:
-        look_up(values, (place,))
+        look_up_field(values, (place,))
     except DataError:
         return False
     return True

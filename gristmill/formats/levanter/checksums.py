@@ -40,12 +40,12 @@ def verify_checksums(store: Store, folder: str) -> CacheLedger:
     Raises:
         DataError: an object is missing or has another sha256, or the arrays contradict the ledger.
     """
-    reader = open_checked(store, folder)
+    reader = open_verified_cache(store, folder)
     reader.verify()
     return reader.ledger
 
 
-def open_checked(store: Store, folder: str) -> CacheReader:
+def open_verified_cache(store: Store, folder: str) -> CacheReader:
     """A reader of a cache, each object of which has the sha256 that `sums.json` names. No row is decoded.
 
     Args:

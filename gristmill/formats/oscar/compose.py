@@ -14,7 +14,7 @@ import xxhash
 from gristmill.formats.oscar.labels import UNDETERMINED, Schema, has_tag_form, label_of_tag
 from gristmill.formats.oscar.schema import line_count, new_metadata
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import decode_exact, key_twice
+from gristmill.lake.rows.json_values import decode_exact, find_repeated_key
 
 HEADERS: Final = "warc_headers"
 """The key of a document's metadata with the line's `warc_headers`."""
@@ -101,12 +101,12 @@ def line_of_document(
         )
     oscar, kept, headers, extra = _split_oscar_metadata(metadata)
     if _is_edited_text(document.text, oscar, kept):
-        oscar = _with_nulls(oscar, document.text, identified)
+        oscar = _fill_absent_metadata(oscar, document.text, identified)
         return Composed(join_line(_encode(document.text), _encode(headers), _encode(oscar), extra), "edited")
     line = join_line(_encode(document.text), _encode(headers), _encode(oscar), extra)
     if "whole" not in kept and "before" not in kept:
         return Composed(line, "original")
-    own = _own_bytes(document.text, kept)
+    own = _original_line_bytes(document.text, kept)
     return Composed(own, "original") if own is not None and _is_same_line(own, line) else Composed(line, "edited")
 
 
@@ -145,7 +145,7 @@ def _is_of_oscar(metadata: Mapping[str, Any]) -> bool:
     return isinstance(label, str) and has_tag_form(label) and "sentence_identifications" in oscar
 
 
-def _own_bytes(text: str, kept: Mapping[str, Any]) -> bytes | None:
+def _original_line_bytes(text: str, kept: Mapping[str, Any]) -> bytes | None:
     """The bytes of the line that a document was read from, as the reader kept them; None if it kept none."""
     if "text_xxh3" not in kept:
         return None
@@ -161,7 +161,7 @@ def _is_same_line(own: bytes, line: bytes) -> bool:
         return False
     try:
         value = decode_exact(own)
-        return bool(value == decode_exact(line)) and key_twice(own, value) is None
+        return bool(value == decode_exact(line)) and find_repeated_key(own, value) is None
     except (msgspec.DecodeError, orjson.JSONDecodeError, ValueError, RecursionError):
         return False
 
@@ -240,7 +240,7 @@ def _is_edited_text(text: str, oscar: Mapping[str, Any], kept: Mapping[str, Any]
     return not isinstance(identifications, list) or len(identifications) != line_count(text)
 
 
-def _with_nulls(oscar: Mapping[str, Any], text: str, identified: tuple[str, float] | None) -> dict[str, Any]:
+def _fill_absent_metadata(oscar: Mapping[str, Any], text: str, identified: tuple[str, float] | None) -> dict[str, Any]:
     """The metadata of an edited document."""
     changed: dict[str, Any] = {**oscar, "sentence_identifications": [None] * line_count(text)}
     if "tlsh" in changed:

@@ -28,12 +28,12 @@ from gristmill.formats.oscar.schema import (
     check_line,
     check_schema,
     extra_keys,
+    invalid_line_reason,
     language_labels_of_line,
     line_decoder,
-    why_invalid,
 )
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import decode_exact, key_twice
+from gristmill.lake.rows.json_values import decode_exact, find_repeated_key
 
 
 class OscarRow(NamedTuple):
@@ -83,7 +83,7 @@ class OscarRows:
         try:
             decoded: Line = self._decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise why_invalid(line, error) from error
+            raise invalid_line_reason(line, error) from error
         labels = language_labels_of_line(decoded)
         check_line(decoded, labels - self._published)
         remarks = () if labels <= self._published else self._unknown_label_counters(labels)
@@ -93,7 +93,7 @@ class OscarRows:
             try:
                 return self._verbatim_row(line, decoded, remarks)
             except RecursionError as error:
-                raise why_invalid(line, error) from error
+                raise invalid_line_reason(line, error) from error
         given = decoded.warc_headers
         id_ = _document_id(given, line)
         date, url = given.get("warc-date"), given.get("warc-target-uri")
@@ -120,8 +120,8 @@ class OscarRows:
         except msgspec.ValidationError as error:
             raise LineError("number out of range", str(error)) from error
         except orjson.JSONDecodeError as error:
-            raise why_invalid(line, error) from error
-        twice = key_twice(line, value)
+            raise invalid_line_reason(line, error) from error
+        twice = find_repeated_key(line, value)
         if twice is not None:
             raise LineError("a key twice", f"$.{twice:.60}")
         remarks += tuple(f"extra key {path:.80}" for path in extra_keys(value, self._schema))

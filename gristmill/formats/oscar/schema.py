@@ -230,7 +230,7 @@ def extra_keys(value: dict[str, Any], schema: Schema) -> list[str]:
     return sorted(paths)
 
 
-def why_invalid(line: bytes, error: Exception) -> LineError:
+def invalid_line_reason(line: bytes, error: Exception) -> LineError:
     """The error of a line that the decoder refused.
 
     Args:
@@ -238,13 +238,13 @@ def why_invalid(line: bytes, error: Exception) -> LineError:
         error: the decoder's: a msgspec.DecodeError, UnicodeDecodeError or RecursionError.
 
     >>> try: _ = line_decoder("22.01").decode(b'{"content":"a","warc_headers":{}}')
-    ... except msgspec.DecodeError as error: print(why_invalid(b"", error))
+    ... except msgspec.DecodeError as error: print(invalid_line_reason(b"", error))
     missing key $.metadata: Object missing required field `metadata`
     """
     if isinstance(error, RecursionError):
         return LineError("nested too deeply")
     if not isinstance(error, msgspec.ValidationError):
-        return _not_json(line, error)
+        return _is_not_json(line, error)
     text = str(error)
     at = _PATH.search(text)
     path = at[1] if at else "$"
@@ -261,7 +261,7 @@ def why_invalid(line: bytes, error: Exception) -> LineError:
     return LineError(f"{what} {_INDEX.sub('[]', path)}", text)
 
 
-def _not_json(line: bytes, error: Exception) -> LineError:
+def _is_not_json(line: bytes, error: Exception) -> LineError:
     if not line.strip():
         return LineError("empty line")
     try:

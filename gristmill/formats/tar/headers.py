@@ -80,7 +80,7 @@ class TarHeaders:
         self.end = offset
 
 
-def file_at(read: RangeReader, size: int, name: str, span: tuple[int, int]) -> tuple[str, int] | None:
+def file_at_offset(read: RangeReader, size: int, name: str, span: tuple[int, int]) -> tuple[str, int] | None:
     """The name and the size in bytes of the regular file whose content begins at an offset; None if none does.
 
     Args:

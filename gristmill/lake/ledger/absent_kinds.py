@@ -8,7 +8,7 @@ from gristmill.errors import DataError
 from gristmill.lake.asset_kinds import KINDS
 from gristmill.lake.ledger.files import parse_head
 from gristmill.lake.ledger.receipts import RunNote
-from gristmill.lake.ledger.walk import folders_like
+from gristmill.lake.ledger.walk import folders_matching_pattern
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 
@@ -28,14 +28,14 @@ def absent_kinds(store: Store) -> Iterator[tuple[str, str]]:
         StoreError: the lake does not answer.
     """
     for top in store.folders(""):
-        ledger = None if top in _TOPS else _a_ledger(store, top)
+        ledger = None if top in _TOPS else _any_ledger_path(store, top)
         if ledger is not None:
             yield top, f"made by {_package_of_ledger(store, ledger)}, which is not installed"
 
 
-def _a_ledger(store: Store, top: str) -> str | None:
+def _any_ledger_path(store: Store, top: str) -> str | None:
     """The path of the head of a ledger below a folder; None if no kind has made the folder, so it has no ledger."""
-    for folder in folders_like(store, f"{top}{{recipe}}/ledgers/"):
+    for folder in folders_matching_pattern(store, f"{top}{{recipe}}/ledgers/"):
         for path in (entry.path for entry in store.list(folder)):
             if path.endswith(".json") and not path.endswith(".run.json") and ".receipts/" not in path:
                 try:

@@ -144,7 +144,7 @@ class ShardFile:
         return first, []
 
 
-def shard_file(store: Store, place: Place, shard: Shard, *, sized: bool = True) -> ShardFile:
+def open_shard(store: Store, place: Place, shard: Shard, *, sized: bool = True) -> ShardFile:
     """The file of a shard.
 
     Args:

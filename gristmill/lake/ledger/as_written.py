@@ -25,11 +25,11 @@ def why_not_as_written(data: bytes, value: object) -> str:
     schema = given.get("schema", SCHEMA) if isinstance(given, dict) else SCHEMA
     if schema not in range(1, SCHEMA + 1):
         return f"its schema is {schema}, which no Gristmill wrote"
-    field = unknown_field(given, msgspec.json.decode(as_json(value)))
+    field = first_unknown_field(given, msgspec.json.decode(as_json(value)))
     return f"it has the field {field!r}, which no such record has" if field is not None else ""
 
 
-def unknown_field(given: Any, known: Any) -> str | None:
+def first_unknown_field(given: Any, known: Any) -> str | None:
     """The name of the first field that one JSON value has and another lacks; of a list, the number of the first entry.
 
     Args:
@@ -39,7 +39,7 @@ def unknown_field(given: Any, known: Any) -> str | None:
     Returns:
         The name or the number; None if the second value lacks nothing.
 
-    >>> unknown_field({"a": [{"b": 1, "c": 2}]}, {"a": [{"b": 1}], "d": 3})
+    >>> first_unknown_field({"a": [{"b": 1, "c": 2}]}, {"a": [{"b": 1}], "d": 3})
     'c'
     """
     if isinstance(given, dict) and isinstance(known, dict):
@@ -52,4 +52,4 @@ def unknown_field(given: Any, known: Any) -> str | None:
             return str(len(known))
     else:
         return None
-    return next((found for one, other in pairs if (found := unknown_field(one, other)) is not None), None)
+    return next((found for one, other in pairs if (found := first_unknown_field(one, other)) is not None), None)

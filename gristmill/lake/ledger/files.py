@@ -18,7 +18,7 @@ from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.model import Ledger, Recipe, Shard, TableDigest, Upstream
 from gristmill.lake.ledger.renamed import current_head, current_shard
-from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
+from gristmill.lake.ledger.schema import SCHEMA, refuse_newer_schema
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.shard_file import gzip_bytes, split_rows, unpacked_whole
 from gristmill.lake.store.json_object import NOT_DECODED, decode_object, undecoded_error
@@ -68,7 +68,7 @@ def compose_ledger(
     Returns:
         The head, with its fingerprint.
     """
-    inputs = tuple(sorted((_with_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
+    inputs = tuple(sorted((_add_fingerprint(i, shards) for i in inputs), key=lambda i: (i.asset, i.snapshot)))
     lines = table_bytes(shards) if lines is None else lines
     return Ledger(
         schema=SCHEMA,
@@ -96,7 +96,7 @@ def table_totals(shards: Sequence[Shard]) -> dict[str, int]:
     return totals | ({"quarantined": refused} if refused else {})
 
 
-def _with_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:
+def _add_fingerprint(upstream: Upstream, shards: Iterable[Shard]) -> Upstream:
     if upstream.fingerprint:
         return upstream
     read = sorted([i.shard, i.content] for s in shards for i in s.inputs if i.asset == upstream.asset)
@@ -113,7 +113,7 @@ def parse_head(data: bytes, path: str) -> Ledger:
         NewerSchema: a newer version of Gristmill wrote it.
         DataError: the bytes are not a ledger, or have a schema that this version does not read any more.
     """
-    refuse_newer(data, path)
+    refuse_newer_schema(data, path)
     mend = "remove it and run its asset again, which keeps every good shard"
     ledger = decode_object(data, Ledger, path, "a ledger", mend)
     if ledger.schema not in {SCHEMA - 1, SCHEMA}:
@@ -184,13 +184,13 @@ def read_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]]:
             head names, although no run is at work.
         StoreError: the table is not the one that the head names; the partition is being rebuilt.
     """
-    ledger = find_ledger(store, place)
+    ledger = find_head_and_table(store, place)
     if ledger is None:
         raise DataError(f"{place.asset}: snapshot {place.snapshot} is not there yet; make it first")
     return ledger
 
 
-def find_ledger(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None:
+def find_head_and_table(store: Store, place: Place) -> tuple[Ledger, list[Shard]] | None:
     """The head and table of a partition, or None if it is not finished; raises the same errors as `read_ledger`."""
     head = read_head(store, place)
     if head is None:
@@ -224,7 +224,7 @@ def changed_fields(old: Recipe, new: Recipe) -> list[str]:
     return [n for n in ("name", "version") if getattr(old, n) != getattr(new, n)] + changed
 
 
-def written_apart(old: Recipe, new: Recipe) -> list[str]:
+def distinguish_changed_fields(old: Recipe, new: Recipe) -> list[str]:
     """The changed fields of two recipes; if no value has changed, the parameters that JSON writes in another way.
 
     Python takes 1, 1.0 and True as equal, and so their recipes; their digests differ.
@@ -253,7 +253,7 @@ def _differ_as_json(old: object, new: object) -> bool:
     return (old is not new) if ABSENT in (old, new) else digest_of(old) != digest_of(new)
 
 
-def told_change(name: str, old: object, new: object) -> str:
+def change_in_words(name: str, old: object, new: object) -> str:
     """The change of a field in words, for messages. Of two mappings only the keys that differ are told.
 
     Args:
@@ -267,13 +267,13 @@ def told_change(name: str, old: object, new: object) -> str:
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
         pairs = {key: (old.get(key, ABSENT), new.get(key, ABSENT)) for key in sorted(old.keys() | new.keys())}
         keys = [key for key, pair in pairs.items() if _differ_as_json(*pair)]
-        told = [told_change(f"{name}.{key}", *pairs[key]) for key in keys[:MOST]]
+        told = [change_in_words(f"{name}.{key}", *pairs[key]) for key in keys[:MOST]]
         return "; ".join([*told, f"and {len(keys) - MOST} more of {name}"] if len(keys) > MOST else told)
-    was, is_ = shown_apart(repr(old), repr(new))
+    was, is_ = shorten_with_difference(repr(old), repr(new))
     return f"{name} was {was}, is {is_}"
 
 
-def shown_apart(one: str, other: str, most: int = 80) -> tuple[str, str]:
+def shorten_with_difference(one: str, other: str, most: int = 80) -> tuple[str, str]:
     """Both texts for a message, each of at most `most` characters; long ones begin near the place where they differ.
 
     >>> shown_apart("aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaac", most=12)
@@ -286,7 +286,7 @@ def shown_apart(one: str, other: str, most: int = 80) -> tuple[str, str]:
     return f"...{shorten(one[cut:], most - 3)}", f"...{shorten(other[cut:], most - 3)}"
 
 
-def told_changes(old: Recipe, new: Recipe) -> str:
+def changes_in_words(old: Recipe, new: Recipe) -> str:
     """The fields in which two recipes differ, with both values of each, for messages.
 
     Args:
@@ -296,9 +296,11 @@ def told_changes(old: Recipe, new: Recipe) -> str:
     >>> told_changes(Recipe("a-1", 1, {"size": 300, "eos": "|"}), Recipe("a-1", 1, {"size": 400, "eos": "|"}))
     'size was 300, is 400'
     """
-    names = written_apart(old, new)
+    names = distinguish_changed_fields(old, new)
     told = [
-        told_change(n, getattr(old, n, old.parameters.get(n, ABSENT)), getattr(new, n, new.parameters.get(n, ABSENT)))
+        change_in_words(
+            n, getattr(old, n, old.parameters.get(n, ABSENT)), getattr(new, n, new.parameters.get(n, ABSENT))
+        )
         for n in names[:MOST]
     ]
     return "; ".join([*told, f"and {len(names) - MOST} more fields"] if len(names) > MOST else told)
@@ -318,7 +320,7 @@ def check_same_recipe(old: Recipe, new: Recipe, place: Place) -> None:
     if old.digest == new.digest or (old.draft and new.draft):
         return
     raise OtherMaking(
-        f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {told_changes(old, new)}."
+        f"{place.asset} ({place.snapshot}) was made by another recipe of the same name: {changes_in_words(old, new)}."
         f" {mend_of_change(old)}"
     )
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.address import Place
-from gristmill.lake.identity import HASH_BYTES, Pair, canonical_bytes, load_hashes, missing_from
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.identity import HASH_BYTES, Pair, canonical_bytes, hashes_missing_from, load_hashes
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.protocol import Store
@@ -78,14 +78,14 @@ class _Cursor:
 
     def _read_more_hashes(self) -> None:
         end = min(self._next + self._step, self._shard.rows)
-        more = load_whole(self._read, self._shard, self._next, end)[:, 0]
+        more = load_index_range(self._read, self._shard, self._next, end)[:, 0]
         self._highs = np.concatenate([self._highs, more])
         self._next = end
         if (self._highs[1:] < self._highs[:-1]).any():
             raise DataError(f"the id index of shard {self._shard.name} is not sorted; make its shard again")
 
 
-def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None = None) -> NDArray[np.uint64]:
+def load_index_range(read: ReadIndex, shard: Shard, first: int = 0, last: int | None = None) -> NDArray[np.uint64]:
     """Hashes [first, last) of a shard's index.
 
     Returns:
@@ -108,7 +108,7 @@ def load_whole(read: ReadIndex, shard: Shard, first: int = 0, last: int | None =
     return hashes
 
 
-def repeated_highs(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:
+def repeated_upper_halves(read: ReadIndex, shards: Sequence[Shard], bucket: int = BUCKET) -> Highs:
     """The hashes that the indexes of a partition contain more than once.
 
     A partition with more than `bucket` rows is compared in buckets: ranges of the hashes' top bits. Every index is
@@ -156,7 +156,7 @@ def load_indexes(read: ReadIndex, shards: Sequence[Shard]) -> Iterator[tuple[Sha
 
 
 def _load_group(read: ReadIndex, group: Sequence[Shard]) -> list[NDArray[np.uint64]]:
-    return [load_whole(read, shard) for shard in group]
+    return [load_index_range(read, shard) for shard in group]
 
 
 def find_sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> Iterator[Sighting]:
@@ -167,7 +167,7 @@ def find_sightings(store: Store, place: Place, shard: Shard, highs: Highs) -> It
         StoreError: the shard is not the one that the ledger names. An empty `shard.sha256` skips this comparison.
     """
     searched = set(highs.tolist())
-    for first, rows in shard_file(store, place, shard).rows(IdPair, verified=bool(shard.sha256)):
+    for first, rows in open_shard(store, place, shard).rows(IdPair, verified=bool(shard.sha256)):
         for number, row in enumerate(rows, start=first):
             if xxhash.xxh3_128_intdigest(canonical_bytes(row.pair)) >> 64 in searched:
                 yield Sighting(shard.name, number, row.pair)
@@ -196,7 +196,7 @@ def missing_hashes(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDA
         return hashes
     position = np.minimum(np.searchsorted(known[:, 0], hashes[:, 0]), len(known) - 1)
     candidates = hashes[(known[position] != hashes).any(axis=1)]
-    return missing_from(candidates, known) if len(candidates) else candidates
+    return hashes_missing_from(candidates, known) if len(candidates) else candidates
 
 
 def possibly_known_hashes(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -19,7 +19,7 @@ from gristmill.lake.fence import fence_writes
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.model import Upstream
-from gristmill.lake.ledger.schema import SCHEMA, refuse_newer
+from gristmill.lake.ledger.schema import SCHEMA, refuse_newer_schema
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -90,7 +90,7 @@ def parse_index_ledger(data: bytes, path: str) -> IndexLedger:
         NewerSchema: a newer version of Gristmill wrote it.
         DataError: the bytes are not the ledger of an index.
     """
-    refuse_newer(data, path)
+    refuse_newer_schema(data, path)
     return decode_object(data, IndexLedger, path, "the ledger of an index")
 
 
@@ -185,7 +185,7 @@ def _changed_file_message(store: Store, path: str, recorded: str) -> str:
     return "" if hash_object(store, path) == recorded else "its sha256 is not the one in the ledger of its index"
 
 
-def why_unlike(
+def index_differences(
     store: Store,
     asset: str,
     inputs: Sequence[Upstream],
@@ -248,7 +248,7 @@ class IndexWriter:
         self._store, self._asset, self._path = store, asset, ledger_of_asset(asset, **names)
         self._before = store.read_tagged(self._path)
         if self._before is not None:
-            refuse_newer(self._before[0], self._path)
+            refuse_newer_schema(self._before[0], self._path)
         self._files: dict[str, str] = {}
         self._etags: dict[str, str | None] = {}
 
@@ -265,7 +265,7 @@ class IndexWriter:
         """
         tagged = self._store.read_tagged(path)
         if tagged is not None:
-            refuse_newer(tagged[0], path)
+            refuse_newer_schema(tagged[0], path)
         etag = tagged[1] if tagged else None
         if tagged is None or tagged[0] != data:
             with self.fence_writes():

@@ -43,12 +43,12 @@ def _rename_counters(counters: dict[str, int]) -> dict[str, int]:
     return dict(sorted(made.items()))
 
 
-def _in_extra(value: Any) -> Any:
+def _rename_extra_counters(value: Any) -> Any:
     """The counters at any depth of what only one kind of asset says of a shard."""
     if not isinstance(value, dict):
         return value
     return {
-        key: _rename_counters(inner) if key in _COUNTERS and isinstance(inner, dict) else _in_extra(inner)
+        key: _rename_counters(inner) if key in _COUNTERS and isinstance(inner, dict) else _rename_extra_counters(inner)
         for key, inner in value.items()
     }
 
@@ -64,7 +64,7 @@ def current_shard(shard: Shard) -> Shard:
     if dropped is not shard.dropped or counts is not shard.counts:
         shard = msgspec.structs.replace(shard, dropped=dropped, counts=counts)
     if shard.extra:
-        extra = _in_extra(shard.extra)
+        extra = _rename_extra_counters(shard.extra)
         if extra != shard.extra:
             shard = msgspec.structs.replace(shard, extra=extra)
     return shard

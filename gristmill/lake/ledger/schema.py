@@ -14,7 +14,7 @@ class _Schema(msgspec.Struct):
     schema: int
 
 
-def refuse_newer(data: bytes, path: str) -> None:
+def refuse_newer_schema(data: bytes, path: str) -> None:
     """Refuses an object of a newer schema. An object that is not valid passes: its reader says what is wrong.
 
     Args:

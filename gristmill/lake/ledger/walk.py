@@ -10,7 +10,7 @@ from gristmill.lake.store.protocol import Store
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-def folders_like(store: Store, pattern: str, **names: str) -> Iterator[str]:
+def folders_matching_pattern(store: Store, pattern: str, **names: str) -> Iterator[str]:
     """The paths that match a pattern, in order. Folders are listed only for fields that have no given name.
 
     Args:
@@ -27,15 +27,15 @@ def folders_like(store: Store, pattern: str, **names: str) -> Iterator[str]:
     for folder in store.folders(top):
         name = folder.removeprefix(top).rstrip("/")
         if fits.fullmatch(name):
-            yield from folders_like(store, pattern, **names, **{field[1]: name})
+            yield from folders_matching_pattern(store, pattern, **names, **{field[1]: name})
 
 
 def list_assets(store: Store, kind: AssetKind, **names: str) -> Iterator[str]:
-    """The addresses of a kind that have folders in the lake; the arguments are as in folders_like()."""
-    return folders_like(store, kind.address, **names)
+    """The addresses of a kind that have folders in the lake; the arguments are as in folders_matching_pattern()."""
+    return folders_matching_pattern(store, kind.address, **names)
 
 
 def ledger_folders(store: Store, *kinds: AssetKind, **names: str) -> Iterator[str]:
     """The folders `.../ledgers/` of partitioned kinds (by default all kinds), without duplicates."""
     for pattern in dict.fromkeys(kind.ledger_folder_pattern for kind in kinds or PARTITIONED):
-        yield from folders_like(store, pattern, **names)
+        yield from folders_matching_pattern(store, pattern, **names)

@@ -166,11 +166,13 @@ def parse_rows(
         AttributeRow(row.id, row.source, {names[key]: spans for key, spans in row.attributes.items()}) for row in plain
     ]
     if not plain or len(set(names.values())) < len(names):  # two keys of a row may have become one label
-        return [_any_form(line, prefix, path, first + i, lengths[i] if lengths else 0) for i, line in enumerate(lines)]
+        return [
+            _parse_any_form(line, prefix, path, first + i, lengths[i] if lengths else 0) for i, line in enumerate(lines)
+        ]
     return read
 
 
-def _any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> AttributeRow:
+def _parse_any_form(line: bytes, prefix: str, path: str, number: int, length: int) -> AttributeRow:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -81,7 +81,7 @@ def decode_rows(decoder: "msgspec.json.Decoder[T]", block: bytes, path: str, fir
         MalformedRow: a row is not valid JSON, or not of the type; names file and row.
     """
     if len(block) > HUGE:
-        huge = _huge_rows(decoder, block)
+        huge = _decode_huge_rows(decoder, block)
         if huge is not None:
             return huge
     try:
@@ -127,7 +127,7 @@ def _decode_row(decoder: "msgspec.json.Decoder[T]", line: bytes) -> T:
         raise
 
 
-def _huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | None:
+def _decode_huge_rows(decoder: "msgspec.json.Decoder[T]", block: bytes) -> list[T] | None:
     """The rows of a block that has a huge one; None if a row is not valid, so that the usual way reports the row.
 
     orjson creates a text in its final width at once. msgspec widens it while it reads, and holds it twice. But orjson

@@ -140,16 +140,16 @@ def count_keys(values: Sequence[Any]) -> tuple[int, bool]:
     return keys, large
 
 
-def most_keys(data: bytes) -> int:
+def key_count_bound(data: bytes) -> int:
     r"""An upper bound of the number of keys that are written in JSON bytes; mostly it is their number.
 
     Args:
-        data: valid JSON, of one value or of many. For one short value, key_twice() is faster.
+        data: valid JSON, of one value or of many. For one short value, find_repeated_key() is faster.
 
     Returns:
         The number of keys, or more.
 
-    >>> most_keys(rb'{"a": "\":", "b\\": 1}'), most_keys(b'{"a": ": begins with a colon"}')
+    >>> key_count_bound(rb'{"a": "\":", "b\\": 1}'), key_count_bound(b'{"a": ": begins with a colon"}')
     (2, 2)
     """
     codes = np.frombuffer(data, np.uint8)
@@ -165,7 +165,7 @@ def most_keys(data: bytes) -> int:
     return len(ends) - int(np.count_nonzero(escaped)) + int(np.count_nonzero(unknown))
 
 
-def key_twice(data: bytes, value: Any) -> str | None:
+def find_repeated_key(data: bytes, value: Any) -> str | None:
     r"""The path of the first key that an object has twice; None if each object has each key once.
 
     Readers differ in which of two equal keys they take.
@@ -175,15 +175,15 @@ def key_twice(data: bytes, value: Any) -> str | None:
         value: value that a decoder made of the object. It has one of two equal keys, so it has fewer keys than are
             written.
 
-    >>> key_twice(rb'{"text": 1, "te\u0078t": 2}', {"text": 2})
+    >>> find_repeated_key(rb'{"text": 1, "te\u0078t": 2}', {"text": 2})
     'text'
-    >>> key_twice(b'{"a": [{"b": 1, "b": 2}], "b": 1}', {"a": [{"b": 2}], "b": 1})
+    >>> find_repeated_key(b'{"a": [{"b": 1, "b": 2}], "b": 1}', {"a": [{"b": 2}], "b": 1})
     'a[0].b'
     """
     keys = _count_nested_keys(value)
-    if len(_KEYS.findall(data)) == keys or _keys_written(data) == keys:
+    if len(_KEYS.findall(data)) == keys or _count_written_keys(data) == keys:
         return None
-    return _first_twice(json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str), "")
+    return _first_repeated_key(json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str), "")
 
 
 class _Pairs(tuple[tuple[str, Any], ...]):
@@ -206,13 +206,13 @@ def _count_nested_keys(value: Any) -> int:
     return keys
 
 
-def _keys_written(data: bytes) -> int:
+def _count_written_keys(data: bytes) -> int:
     """The number of keys in JSON bytes: outside of strings, a colon follows each key and nothing else."""
     without_escapes = data.replace(rb"\\", b"").replace(rb"\"", b"")
     return b"".join(without_escapes.split(b'"')[::2]).count(b":")
 
 
-def _first_twice(value: Any, path: str) -> str | None:
+def _first_repeated_key(value: Any, path: str) -> str | None:
     """The path of the first key that an object has twice."""
     seen: set[str] = set()
     entries = value if isinstance(value, _Pairs) else enumerate(value) if isinstance(value, list) else ()
@@ -221,12 +221,12 @@ def _first_twice(value: Any, path: str) -> str | None:
         if at in seen:
             return at
         seen.add(at)
-        if inner := _first_twice(each, at):
+        if inner := _first_repeated_key(each, at):
             return inner
     return None
 
 
-def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
+def not_json_reason(value: object, path: str, levels: int = LEVELS) -> str | None:
     """Why a value cannot be written as JSON without a loss or a choice; None if it can.
 
     JSON has null, booleans, numbers, strings, lists (tuples count as lists), and objects with string keys. A set has no
@@ -244,9 +244,9 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
     Raises:
         RecursionError: it has more levels.
 
-    >>> not_json({"a": [1, {2, 3}]}, "metadata")
+    >>> not_json_reason({"a": [1, {2, 3}]}, "metadata")
     'metadata.a[1] is a set, which has no order; give a sorted list'
-    >>> not_json({"a": [1, None, "b"]}, "metadata")
+    >>> not_json_reason({"a": [1, None, "b"]}, "metadata")
     """
     if type(value) in _PLAIN:
         return None
@@ -260,19 +260,19 @@ def not_json(value: object, path: str, levels: int = LEVELS) -> str | None:
         if isinstance(value, dict) and not isinstance(key, str):
             return f"{path} has the key {short_repr(key)}, a {type(key).__name__}; give keys that are strings"
         at = f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]"
-        if type(each) not in _PLAIN and (wrong := not_json(each, at, levels - 1)):
+        if type(each) not in _PLAIN and (wrong := not_json_reason(each, at, levels - 1)):
             return wrong
     return None
 
 
-def not_utf8(value: object, path: str) -> str | None:
+def first_non_utf8_string(value: object, path: str) -> str | None:
     r"""The first string or key of a value that cannot be written, for a lone surrogate, in words; None if all can.
 
     Args:
-        value: a value that not_json() takes.
+        value: a value that not_json_reason() takes.
         path: name of the value in messages, such as `metadata`.
 
-    >>> not_utf8({"a": ["b", "\ud800"]}, "metadata")
+    >>> first_non_utf8_string({"a": ["b", "\ud800"]}, "metadata")
     "metadata.a[1] is '\\ud800', which is not UTF-8; give text without lone surrogates"
     """
     if isinstance(value, str):
@@ -282,7 +282,7 @@ def not_utf8(value: object, path: str) -> str | None:
     for key, each in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(key, str) and has_surrogate(key):
             return f"{path} has the key {short_repr(key)}, {_NOT_UTF8}"
-        wrong = not_utf8(each, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
+        wrong = first_non_utf8_string(each, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
         if wrong:
             return wrong
     return None

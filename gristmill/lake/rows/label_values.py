@@ -62,14 +62,14 @@ def is_label_name(name: object) -> bool:
     return isinstance(name, str) and name.isprintable() and bool(name) and " " not in name
 
 
-def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
+def declaration_of_label(name: str, declared: Mapping[str, T]) -> T | None:
     """The declaration of a label: that of its name, or else the longest pattern that it matches; None without one.
 
     Args:
         name: name of the label.
         declared: declarations by name. A name that ends with `*` means all labels whose names begin so.
 
-    >>> [declared_as(name, {"lines": 1, "*": 2, "category_*": 3}) for name in ("lines", "category_blog", "en")]
+    >>> [declaration_of_label(name, {"lines": 1, "*": 2, "category_*": 3}) for name in ("lines", "category_blog", "en")]
     [1, 3, 2]
     """
     if name in declared:
@@ -78,7 +78,7 @@ def declared_as(name: str, declared: Mapping[str, T]) -> T | None:
     return declared[max(patterns, key=len)] if patterns else None
 
 
-def wrong_label(
+def first_wrong_label(
     labels: Sequence[Any] | NDArray[Any],
     lengths: Sequence[int],
     kind: Kind | None,
@@ -98,21 +98,21 @@ def wrong_label(
     Returns:
         Its index, and what is wrong with it.
 
-    >>> wrong_label([0.5, 1.5], [4, 4], "score", LabelRange(0, 1), optional=False)
+    >>> first_wrong_label([0.5, 1.5], [4, 4], "score", LabelRange(0, 1), optional=False)
     (1, '1.5 is above 1.0')
-    >>> wrong_label([[(0, 9, 1.0)]], [4], "spans", LabelRange(), optional=False)
+    >>> first_wrong_label([[(0, 9, 1.0)]], [4], "spans", LabelRange(), optional=False)
     (0, 'a span [0, 9) in a text of 4 characters')
     """
     if isinstance(labels, np.ndarray):
         if kind != "spans" and _are_right(labels, bounds, optional=optional):
             return None
-        return wrong_label(labels.tolist(), lengths, kind, bounds, optional=optional)
+        return first_wrong_label(labels.tolist(), lengths, kind, bounds, optional=optional)
     present = [label for label in labels if label is not None] if optional else labels
     if any(is_span_array(label) for label in present):
         theirs = [n for n, label in zip(lengths, labels, strict=True) if label is not None]
         if kind != "score" and _are_span_arrays(present, theirs, bounds):
             return None
-        return wrong_label(list(map(listed_spans, labels)), lengths, kind, bounds, optional=optional)
+        return first_wrong_label(list(map(listed_spans, labels)), lengths, kind, bounds, optional=optional)
     if kind != "spans" and _are_scores(present, bounds):
         return None
     if kind != "score" and set(map(type, present)) == {list}:

@@ -162,7 +162,7 @@ def find_raw_span(packed: bytes, row: int, path: str) -> RawOrigin:
     if not 0 <= row < rows:
         raise DataError(f"{path}: its raw spans of {rows} rows have no row {row}; make its shard again")
     number = int(np.searchsorted(ends, row, "right"))
-    return RawOrigin(number, _raw_span(planes, row, rows, head.members) if head.placed else None)
+    return RawOrigin(number, _decode_raw_span(planes, row, rows, head.members) if head.placed else None)
 
 
 def check_raw_spans(packed: bytes, rows: int, inputs: int, path: str) -> None:
@@ -230,7 +230,7 @@ def _decode_span_numbers(planes: bytes) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def _raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
+def _decode_raw_span(planes: bytes, row: int, rows: int, members: Sequence[str]) -> RawSpan | None:
     numbers = _decode_span_numbers(planes)
     gaps, lengths = numbers[: row + 1], numbers[rows : rows + row + 1]
     end = int(gaps.sum() + lengths.sum())

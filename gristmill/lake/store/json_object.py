@@ -55,7 +55,7 @@ def undecoded_error(error: BaseException, path: str, what: str, mend: str = "") 
     return DataError(f"{path}: not {what} ({error})" + (f"; {mend}" if mend else ""))
 
 
-def says_same(found: bytes, made: bytes) -> bool:
+def is_same_json(found: bytes, made: bytes) -> bool:
     """Whether two objects have the same keys in the same order, and equal values.
 
     A recipe may give a number as 3 or as 3.0, and a record has it as it was given. A decoder makes 3.0 of both, so what
@@ -65,7 +65,7 @@ def says_same(found: bytes, made: bytes) -> bool:
         found: the bytes of an object that a decoder took.
         made: the bytes that encoding the decoded value gives.
 
-    >>> says_same(b'{"weight":3}', b'{"weight":3.0}'), says_same(b'{"weight":3}', b'{"weight":3,"more":1}')
+    >>> is_same_json(b'{"weight":3}', b'{"weight":3.0}'), is_same_json(b'{"weight":3}', b'{"weight":3,"more":1}')
     (True, False)
     """
     return found == made or json.loads(found, object_pairs_hook=list) == json.loads(made, object_pairs_hook=list)

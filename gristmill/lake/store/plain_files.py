@@ -58,7 +58,7 @@ _KINDS = {
 }
 
 
-def first_link(root: str, path: str, below: int, is_link: Callable[[str], bool] = os.path.islink) -> str:
+def first_linked_path(root: str, path: str, below: int, is_link: Callable[[str], bool] = os.path.islink) -> str:
     """The first of the last parts of a path that is a link.
 
     Args:

@@ -85,7 +85,7 @@ class ReadAhead:
 
 
 @contextmanager
-def reading_ahead(store: Store, objects: Sequence[tuple[str, ObjectVersion]]) -> Iterator[Store | ReadAhead]:
+def open_read_ahead(store: Store, objects: Sequence[tuple[str, ObjectVersion]]) -> Iterator[Store | ReadAhead]:
     """What streams these objects, best in this order: the store, or a ReadAhead if it is a bucket.
 
     Args:

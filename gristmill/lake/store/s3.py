@@ -23,7 +23,7 @@ from gristmill.lake.store.protocol import (
     check_path,
     check_prefix,
 )
-from gristmill.lake.store.s3_listing import note_begin, pages_after
+from gristmill.lake.store.s3_listing import note_page_begin, pages_after
 from gristmill.lake.store.s3_retry import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -32,9 +32,9 @@ from gristmill.lake.store.s3_retry import (
     TIMEOUT,
     GaveUp,
     Problem,
-    panics_told,
     read_problem,
     store_error,
+    translate_client_panics,
     with_retries,
 )
 from gristmill.lake.store.s3_upload import BucketUpload
@@ -92,7 +92,7 @@ class BucketStore:
         proxied = any("proxy" in name.lower() for name in self._options)
         self._server = self._url if proxied else self._options.get("endpoint") or self._url
         try:
-            with panics_told():
+            with translate_client_panics():
                 self._lists, self._client = self._open_client(retries=100), self._open_client(retries=0)
         except exceptions.BaseError as error:
             reason = str(error).partition("\n")[0]
@@ -173,7 +173,7 @@ class BucketStore:
 
         begins: set[str] = set()
         while page := self._send_request(prefix, following):
-            note_begin(page, begins)
+            note_page_begin(page, begins)
             last = page[-1]["path"]
             yield page
 

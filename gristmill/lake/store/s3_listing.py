@@ -34,7 +34,7 @@ def pages_after(last: str, pages: Iterable[Sequence[Listed]]) -> Iterator[Sequen
         raise StoreError(f"{missing}: the listing broke off after this object, which has been removed since; try again")
 
 
-def note_begin(page: Sequence[Listed], begins: set[str]) -> None:
+def note_page_begin(page: Sequence[Listed], begins: set[str]) -> None:
     """Notes where a page begins. A server that sends a page twice leaves out another, which nobody would miss.
 
     Args:

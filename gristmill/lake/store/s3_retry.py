@@ -145,7 +145,7 @@ def _try_request(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
     doubtful = False
     while True:
         try:
-            with panics_told():
+            with translate_client_panics():
                 return do(), doubtful
         except Exception as error:  # noqa: BLE001 - trouble_of raises errors of other kinds again
             trouble = trouble_of(error)
@@ -159,7 +159,7 @@ def _try_request(do: Callable[[], T], trouble_of: Callable[[Exception], Problem]
 
 
 @contextmanager
-def panics_told() -> Iterator[None]:
+def translate_client_panics() -> Iterator[None]:
     """Raises a panic of the native client as a RecipeError. Its text is left out: it may quote an option.
 
     Raises:

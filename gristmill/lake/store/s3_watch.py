@@ -104,7 +104,7 @@ class BucketWatch:
         waited = now - request.began
         if waited < LATE or now - self._said.get(request.server, -AGAIN) < AGAIN:
             return
-        unreachable = why_unreachable(request.server)
+        unreachable = unreachable_reason(request.server)
         if not (unreachable or request.trouble) and waited < SLOW:
             return
         self._said[request.server] = now
@@ -116,10 +116,10 @@ class BucketWatch:
         LOG.warning("%s does not answer (%s); trying again for %.0f s", request.server, trouble, left)
 
 
-def why_unreachable(server: str) -> str:
+def unreachable_reason(server: str) -> str:
     """The reason why no connection to an endpoint can be made; empty if one can, or if the server is not an endpoint.
 
-    >>> why_unreachable("http://127.0.0.1:1")
+    >>> unreachable_reason("http://127.0.0.1:1")
     'connection refused'
     """
     if not server.startswith("http"):

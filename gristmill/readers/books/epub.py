@@ -17,7 +17,7 @@ from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.readers.archive import refused_member
 from gristmill.readers.files.archive_passes import ArchivePasses
-from gristmill.readers.files.creative_commons import creative_commons
+from gristmill.readers.files.creative_commons import creative_commons_licence
 from gristmill.readers.files.raw_files import refused_file
 from gristmill.readers.files.xml_text import BlockText
 from gristmill.readers.text import Unfit, fit_text
@@ -244,13 +244,13 @@ def _text_file_of_item(item: Mapping[str, str], items: Mapping[str, Mapping[str,
     """
     own = item
     for _ in items:
-        if _media_type(item) in _TEXTS:
+        if _bare_media_type(item) in _TEXTS:
             return item.get("href", "")
         item = items.get(item.get("fallback", ""), {"media-type": ""})
-    return None if _media_type(own).startswith("image/") else own.get("href", "")
+    return None if _bare_media_type(own).startswith("image/") else own.get("href", "")
 
 
-def _media_type(item: Mapping[str, str]) -> str:
+def _bare_media_type(item: Mapping[str, str]) -> str:
     """Without parameters, in lower case: its case means nothing."""
     return item.get("media-type", _XHTML).partition(";")[0].strip().lower()
 
@@ -287,7 +287,7 @@ def _book_metadata(given: _Values) -> dict[str, Any]:
         "subjects": given.all("subject"),
         "description": next(iter(given.all("description")), None),
         "rights": rights or None,
-        "license": creative_commons(rights),
+        "license": creative_commons_licence(rights),
         "sources": given.all("source"),
     }
     return {key: value for key, value in metadata.items() if value}

@@ -145,7 +145,7 @@ class GutenbergTexts(FileDocuments):
         )
         return Document(
             id=f"gutenberg-{number[1]}",
-            text=fit_text((body if self.credits else _without_credits(body)).strip("\n")) + "\n",
+            text=fit_text((body if self.credits else _remove_producer_credits(body)).strip("\n")) + "\n",
             source=self.source,
             created=created or UNSET,
             metadata=metadata,
@@ -245,7 +245,7 @@ def _parse_english_date(words: str) -> str:
     return day.strftime("%Y-%m-%dT00:00:00Z")
 
 
-def _without_credits(body: str) -> str:
+def _remove_producer_credits(body: str) -> str:
     """A book without the paragraph that names its producers."""
     match = _CREDITS.match(body)
     return body[match.end() :] if match else body

@@ -13,7 +13,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.readers.chats.json_rows import JsonRow, json_rows
 from gristmill.readers.mapping.fields import beside
 from gristmill.readers.parts.units import cut_by
-from gristmill.readers.records import field_text
+from gristmill.readers.records import conversation_text
 from gristmill.readers.text import Unfit
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject, Refused
@@ -104,4 +104,4 @@ class MarkedTurns(Reader):
             except Unfit as unfit:
                 yield row.refused(unfit.reason, f"field {key!r}: {unfit.detail}")._replace(id=row_id)
                 continue
-            yield Document(id=row_id, text=field_text(messages), source=self.source, metadata=metadata)
+            yield Document(id=row_id, text=conversation_text(messages), source=self.source, metadata=metadata)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from gristmill.lake.rows.document import Document
 from gristmill.readers.chats.json_rows import json_rows
 from gristmill.readers.parts.units import cut_by
-from gristmill.readers.records import field_text
+from gristmill.readers.records import conversation_text
 from gristmill.readers.text import Unfit
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, LeftOut, RawObject, Refused
@@ -79,7 +79,7 @@ class ReplyTrees(Reader):
         if deleted:
             yield LeftOut("deleted message", deleted)
         if self.end == "assistant":
-            found = _longest_paths([path for path in map(_until_answer, found) if path])
+            found = _longest_paths([path for path in map(_cut_after_answer, found) if path])
         if not found:
             yield LeftOut("tree without an answer")
         for path in found:
@@ -99,7 +99,7 @@ class ReplyTrees(Reader):
         created = last.get("created_date")
         return Document(
             id=last["message_id"],
-            text=field_text(messages),
+            text=conversation_text(messages),
             source=self.source,
             created=created if isinstance(created, str) else UNSET,
             metadata={key: value for key, value in metadata.items() if value is not None},
@@ -146,7 +146,7 @@ def _longest_paths(paths: list[Path]) -> list[Path]:
     return list({path[-1]["message_id"]: path for path in paths if path[-1]["message_id"] not in inner}.values())
 
 
-def _until_answer(path: Path) -> Path:
+def _cut_after_answer(path: Path) -> Path:
     """The path up to its last message of the assistant; empty without one."""
     end = len(path)
     while end and path[end - 1]["role"] != "assistant":

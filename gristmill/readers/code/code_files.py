@@ -11,7 +11,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.readers.archive import TAR, ZIP, is_archive, refused_member
 from gristmill.readers.code.languages import LANGUAGES, programming_language
 from gristmill.readers.code.left_out import is_binary, is_generated, is_minified, is_vendored
-from gristmill.readers.code.licences import UNKNOWN, LicenceFiles, is_licence_file, licence_in
+from gristmill.readers.code.licences import UNKNOWN, LicenceFiles, is_licence_file, stated_licence
 from gristmill.readers.files.archive_passes import ArchivePasses
 from gristmill.readers.files.raw_files import raw_files, refused_file
 from gristmill.readers.text import UNDECODABLE, Unfit, fit_text, python_text
@@ -211,7 +211,7 @@ class CodeFiles(Reader):
 
     def _licence_of_file(self, path: str, text: str, licences: LicenceFiles) -> tuple[str, str]:
         """The licence of a file, and what states it."""
-        stated = licence_in(text)
+        stated = stated_licence(text)
         if stated:
             return stated, "header"
         licence, files = licences.of(path)

@@ -55,13 +55,13 @@ _PHRASES = (
 )
 
 
-def licence_in(text: str) -> str:
+def stated_licence(text: str) -> str:
     r"""The SPDX expression that a source file states at its beginning; empty if it states no licence.
 
     Args:
         text: the file's text.
 
-    >>> licence_in("/* SPDX-License-Identifier: GPL-2.0-only OR MIT */\nint x;\n")
+    >>> stated_licence("/* SPDX-License-Identifier: GPL-2.0-only OR MIT */\nint x;\n")
     'GPL-2.0-only OR MIT'
     """
     found = _HEADER.search(text[:_LOOK])
@@ -91,7 +91,7 @@ def licence_of_text(text: str) -> str:
     >>> licence_of_text("Apache License, Version 2.0, January 2004"), licence_of_text("All rights reserved.")
     ('Apache-2.0', 'NOASSERTION')
     """
-    stated = licence_in(text)
+    stated = stated_licence(text)
     if stated:
         return stated
     words = f" {' '.join(word.rstrip('.') for word in _WORD.findall(text[:_TITLE].lower()))} "

@@ -6,9 +6,9 @@ from typing import Self
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.archive import TAR, ZIP, without_desktop
+from gristmill.readers.archive import TAR, ZIP, reject_desktop_files
 from gristmill.readers.tar_archive import tar_members
-from gristmill.readers.zip_archive import Member, MemberRules, file_members
+from gristmill.readers.zip_archive import Member, MemberRules, read_zip_file_members
 from gristmill.recipes.raw_object import RawObject
 
 
@@ -52,11 +52,11 @@ class ArchivePasses:
             entry_limit: largest file in unpacked bytes; None: the longest row of the source.
             begin: number of the first bytes that come with each larger file; a multiple of 512.
         """
-        accept = without_desktop(accept, self._raw if self._is_first else None)  # each file is counted once
+        accept = reject_desktop_files(accept, self._raw if self._is_first else None)  # each file is counted once
         self._is_first = False
         rules = MemberRules(accept, self._raw.limits.row if entry_limit is None else entry_limit, None, begin=begin)
         self._file.seek(0)
-        read = tar_members if self._is_tar else file_members
+        read = tar_members if self._is_tar else read_zip_file_members
         size = 0
         for number, member in enumerate(read(self._file, self._raw.path, rules), start=1):
             length = 0 if member.refused else len(member.raw)

@@ -10,7 +10,7 @@ _SHORT = re.compile(r"\bCC[ -](BY(?:-NC)?(?:-ND|-SA)?)[ -](\d\.\d)\b", re.IGNORE
 _ZERO = re.compile(r"\bCC0(?:[ -]1\.0)?\b", re.IGNORECASE)
 
 
-def creative_commons(text: str) -> str:
+def creative_commons_licence(text: str) -> str:
     """The SPDX name of the Creative Commons licence that a text names first, or "".
 
     A licence of a country, such as `/by/3.0/de/`, has its own SPDX name: `CC-BY-3.0-DE`.
@@ -18,7 +18,8 @@ def creative_commons(text: str) -> str:
     Args:
         text: text that may name a licence by its address, or a short name such as `CC BY-SA 4.0`.
 
-    >>> [creative_commons(text) for text in ("http://creativecommons.org/licenses/by-nc/4.0/", "CC BY-SA 3.0", "MIT")]
+    >>> texts = ("http://creativecommons.org/licenses/by-nc/4.0/", "CC BY-SA 3.0", "MIT")
+    >>> [creative_commons_licence(text) for text in texts]
     ['CC-BY-NC-4.0', 'CC-BY-SA-3.0', '']
     """
     found = _ADDRESS.search(text)

@@ -24,7 +24,7 @@ from gristmill.recipes.reader import RowIds
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]*(.*)")
 
 
-def header_fields(text: str) -> tuple[dict[str, str], str]:
+def split_text_header(text: str) -> tuple[dict[str, str], str]:
     r"""The header fields of a text, and the text behind them.
 
     Args:
@@ -36,7 +36,7 @@ def header_fields(text: str) -> tuple[dict[str, str], str]:
     Raises:
         Unfit: "malformed header", with the line number: a line is not a field, or a field is there twice.
 
-    >>> header_fields("PEP: 8\nAuthor: Ann,\n  Ben\n\nText\n")
+    >>> split_text_header("PEP: 8\nAuthor: Ann,\n  Ben\n\nText\n")
     ({'PEP': '8', 'Author': 'Ann, Ben'}, 'Text\n')
     """
     fields: dict[str, list[str]] = {}
@@ -96,7 +96,7 @@ class HeadedTexts(FileDocuments):
 
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
         text = plain_text(file.raw)
-        fields, body = header_fields(text)
+        fields, body = split_text_header(text)
         mend = "give the header field another name in names"
         metadata: dict[str, Any] = {}
         for key, value in fields.items():

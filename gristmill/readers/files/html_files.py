@@ -15,7 +15,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.files.raw_files import FileDocuments
 from gristmill.readers.text import fit_text
-from gristmill.readers.web.charsets import decoded_exactly
+from gristmill.readers.web.charsets import decode_html_strictly
 from gristmill.readers.zip_archive import Member
 from gristmill.recipes.option_types import check_pattern
 from gristmill.recipes.raw_object import Converted, RawObject
@@ -62,7 +62,7 @@ class HtmlFiles(FileDocuments):
     def documents(self, file: Member, raw: RawObject) -> Iterator[Converted]:  # noqa: ARG002 - see FileDocuments
         with extra():
             from resiliparse.parse.html import HTMLTree  # noqa: PLC0415 - an extra
-        html = decoded_exactly(file.raw, self.encoding)
+        html = decode_html_strictly(file.raw, self.encoding)
         text = fit_text(html_text(html)) + "\n"
         tree = HTMLTree.parse(html)
         root = tree.document.query_selector("html") if tree.document else None

@@ -14,7 +14,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.extras import Needs, needs
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.files.creative_commons import creative_commons
+from gristmill.readers.files.creative_commons import creative_commons_licence
 from gristmill.readers.files.html_text import html_text
 from gristmill.readers.forum.post_index import PostIndex, PostPlace
 from gristmill.readers.text import Unfit, fit_text
@@ -148,7 +148,7 @@ class StackExchangePosts(Reader):
             raise Unfit("empty text", "a question without title and body")
         parts = [f"Q: {title}\n\n{bodies[0]}".strip(), *(f"A: {body}" for body in bodies[1:])]
         authors = [post.get("OwnerDisplayName") or post.get("OwnerUserId", "") for _, post in posts]
-        licences = {creative_commons(post.get("ContentLicense", "")) for _, post in posts} - {""}
+        licences = {creative_commons_licence(post.get("ContentLicense", "")) for _, post in posts} - {""}
         metadata: dict[str, Any] = {
             "kind": "forum",
             "url": f"https://{site}/questions/{place.post}",

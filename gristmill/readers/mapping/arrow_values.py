@@ -71,9 +71,9 @@ def plain_values(column: pa.Array) -> list[Any] | None:
     return None if make is None else make(column)
 
 
-def _from_dictionary(column: pa.Array) -> list[Any] | None:
+def _decode_dictionary_column(column: pa.Array) -> list[Any] | None:
     entries = plain_values(column.dictionary)
-    numbers = _with_nulls(column.indices)
+    numbers = _numbers_with_nulls(column.indices)
     return None if entries is None else [None if each is None else entries[each] for each in numbers]
 
 
@@ -115,7 +115,7 @@ def _column_as_list(column: pa.Array) -> list[Any]:
     return values
 
 
-def _with_nulls(column: pa.Array) -> list[Any]:
+def _numbers_with_nulls(column: pa.Array) -> list[Any]:
     """Numbers or booleans. With nulls, NumPy would make floats of them."""
     if not column.null_count:
         return _column_as_list(column)
@@ -157,7 +157,7 @@ def _nested_lists(column: pa.Array) -> list[Any] | None:
     entries = plain_values(column.flatten())
     if entries is None:
         return None
-    lengths = _with_nulls(column.value_lengths())
+    lengths = _numbers_with_nulls(column.value_lengths())
     values: list[Any] = []
     start = 0
     for length in lengths:
@@ -172,14 +172,14 @@ def _nested_lists(column: pa.Array) -> list[Any] | None:
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], list[Any] | None]], ...] = (
     (kinds.is_string, _column_as_list),
     (kinds.is_large_string, _column_as_list),
-    (kinds.is_integer, _with_nulls),
-    (kinds.is_boolean, _with_nulls),
+    (kinds.is_integer, _numbers_with_nulls),
+    (kinds.is_boolean, _numbers_with_nulls),
     (kinds.is_float32, _finite_floats_as_list),
     (kinds.is_float64, _finite_floats_as_list),
     (kinds.is_struct, _structs_as_dicts),
     (kinds.is_list, _nested_lists),
     (kinds.is_large_list, _nested_lists),
-    (kinds.is_dictionary, _from_dictionary),
+    (kinds.is_dictionary, _decode_dictionary_column),
     (kinds.is_null, _nulls_as_list),
     (kinds.is_timestamp, _values_as_strings),
     (kinds.is_date, _values_as_strings),

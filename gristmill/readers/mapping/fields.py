@@ -153,7 +153,7 @@ def beside(fields: Mapping[str, Any], ours: Mapping[str, Any], mend: str = "", r
     return {**fields, **ours}
 
 
-def with_metadata(fields: dict[str, Any]) -> dict[str, Any] | None:
+def merge_metadata_fields(fields: dict[str, Any]) -> dict[str, Any] | None:
     """The fields that are left, with the keys of their `metadata` among them; None if nothing is left.
 
     Raises:
@@ -226,7 +226,7 @@ def field_as_text(given: Any, key: str) -> str:
     return given
 
 
-def joined_text(given: Mapping[str, Any], separator: str) -> str:
+def join_text_fields(given: Mapping[str, Any], separator: str) -> str:
     r"""The text that several fields give together. Null and empty ones are left out, but not all may be null.
 
     Args:
@@ -236,7 +236,7 @@ def joined_text(given: Mapping[str, Any], separator: str) -> str:
     Raises:
         RowTrouble: one is missing or no string, or all are null.
 
-    >>> joined_text({"title": "Tales", "author": None, "body": "Once"}, "\n\n")
+    >>> join_text_fields({"title": "Tales", "author": None, "body": "Once"}, "\n\n")
     'Tales\n\nOnce'
     """
     texts = [field_as_text(value, key) for key, value in given.items() if value is not None]

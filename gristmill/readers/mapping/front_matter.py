@@ -20,7 +20,7 @@ _LINES = 200
 """Lines in which a heading is looked for."""
 
 
-def front_matter(text: str) -> tuple[dict[str, Any], str]:
+def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     r"""The front matter of a Markdown text, and the text behind it. Without front matter, the text is unchanged.
 
     Args:
@@ -30,7 +30,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
         Unfit: "invalid front matter": it is not valid YAML, has an alias or a key twice, or is longer than 64 Ki; or
             "empty text", if nothing follows it.
 
-    >>> front_matter("---\ntitle: Tales\ndraft: no\n---\nOnce\n")
+    >>> split_front_matter("---\ntitle: Tales\ndraft: no\n---\nOnce\n")
     ({'title': 'Tales', 'draft': 'no'}, 'Once\n')
     """
     if not text.startswith("---"):

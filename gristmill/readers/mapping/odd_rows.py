@@ -36,12 +36,12 @@ def rows_one_by_one(batch: pa.RecordBatch, raw: RawObject, number: int) -> Itera
         except UNTOLD as error:
             if not isinstance(error, UnicodeDecodeError):
                 raise _invalid_row_error(row, raw, number + place, error) from error
-            yield _not_utf8(row, raw, number + place)
+            yield _escape_non_utf8_row(row, raw, number + place)
         else:
             yield values
 
 
-def _not_utf8(row: pa.RecordBatch, raw: RawObject, number: int) -> Refused:
+def _escape_non_utf8_row(row: pa.RecordBatch, raw: RawObject, number: int) -> Refused:
     r"""The row as JSON, with each byte that is not UTF-8 as `\x..`."""
     wrong: list[str] = []
     values = {
@@ -74,7 +74,7 @@ def _readable_value(value: pa.Scalar, path: str, wrong: list[str]) -> object:
 def _invalid_row_error(row: pa.RecordBatch, raw: RawObject, number: int, error: Exception) -> DataError:
     name, kind = next((each.name, each.type) for each in row.schema if _fails_to_decode(row.column(each.name)))
     at = f"{raw.path}: row {number}: column {name!r}"
-    if twice := _named_twice(kind):
+    if twice := _first_repeated_field(kind):
         return DataError(f"{at} has two fields named {twice!r} in one struct; write the file again with distinct names")
     if has_time(kind):
         return DataError(
@@ -97,12 +97,12 @@ def _inner_fields(kind: pa.DataType) -> list[pa.Field]:
     return [kind.field(number) for number in range(kind.num_fields)]
 
 
-def _named_twice(kind: pa.DataType) -> str:
+def _first_repeated_field(kind: pa.DataType) -> str:
     """The first name that two fields of one struct have, at any depth; or ""."""
     names: list[str] = [each.name for each in _inner_fields(kind)]
     if kinds.is_struct(kind) and (twice := [name for name in names if names.count(name) > 1]):
         return twice[0]
-    return next(filter(None, (_named_twice(each.type) for each in _inner_fields(kind))), "")
+    return next(filter(None, (_first_repeated_field(each.type) for each in _inner_fields(kind))), "")
 
 
 def has_time(kind: pa.DataType) -> bool:

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
 from gristmill.readers.archive import is_archive
-from gristmill.readers.files.creative_commons import creative_commons
+from gristmill.readers.files.creative_commons import creative_commons_licence
 from gristmill.readers.files.raw_files import FileDocuments
 from gristmill.readers.files.xml_text import BlockText
 from gristmill.readers.mapping.fields import beside
@@ -123,7 +123,7 @@ class JatsArticles(FileDocuments):
             cells=("td", "th"),
             kept=("preformat", "code"),
         )
-        _keep_latex(article)
+        _reduce_formulas_to_latex(article)
         floats = [each for name in _FLOATS_GROUPS for each in article.elements(name)]
         back = [*article.elements("back")] if self.back else []
         front = [*self._title_elements(about), *self._abstract_elements(about, raw)]
@@ -171,7 +171,7 @@ def _article_ids(about: XmlElement) -> dict[str, str]:
     return ids
 
 
-def _keep_latex(element: XmlElement) -> None:
+def _reduce_formulas_to_latex(element: XmlElement) -> None:
     """Leaves of each formula its LaTeX, without the document around it, if the article gives it."""
     for each in element.elements():
         if each.name == "tex-math":
@@ -180,7 +180,7 @@ def _keep_latex(element: XmlElement) -> None:
             each.content = [(found[1] if found else tex).strip()]
         elif each.name == "alternatives" and each.find("tex-math"):
             each.content = list(each.elements("tex-math"))
-        _keep_latex(each)
+        _reduce_formulas_to_latex(each)
 
 
 def _publication_date(about: XmlElement, raw: RawObject) -> str:
@@ -239,7 +239,7 @@ def _article_metadata(article: XmlElement, about: XmlElement, ids: dict[str, str
     journal, titles = article.find("front", "journal-meta"), about.find("title-group")
     licences = list(about.descendants("license"))
     addresses = [value for each in licences for value in _licence_addresses(each)]
-    found = [creative_commons(words) for words in [*addresses, *map(_single_spaced_text, licences)]]
+    found = [creative_commons_licence(words) for words in [*addresses, *map(_single_spaced_text, licences)]]
     metadata: dict[str, Any] = {
         "title": _single_spaced_text(about.find("title-group", "article-title")),
         "subtitle": ": ".join(_single_spaced_text(each) for each in titles.elements("subtitle")) if titles else "",

@@ -21,13 +21,13 @@ _BIBLIOGRAPHY = re.compile(
 )
 
 
-def without_comments(text: str) -> str:
+def remove_latex_comments(text: str) -> str:
     r"""The text without LaTeX comments. Percent signs that are text, and listings, stay as they are.
 
     Args:
         text: LaTeX.
 
-    >>> without_comments("50\\% of it% a note\n% a whole line\nends.")
+    >>> remove_latex_comments("50\\% of it% a note\n% a whole line\nends.")
     '50\\% of it%\nends.'
     """
     kept: list[str] = []
@@ -73,10 +73,10 @@ def latex_document_body(text: str) -> str:
     return text[start : end if end > start else len(text)].lstrip("\n")
 
 
-def without_bibliography(text: str) -> str:
+def remove_bibliography(text: str) -> str:
     r"""The text without its list of references.
 
-    >>> without_bibliography("Text\n\\bibliography{mills}\n\\begin{thebibliography}{9} A \\end{thebibliography}")
+    >>> remove_bibliography("Text\n\\bibliography{mills}\n\\begin{thebibliography}{9} A \\end{thebibliography}")
     'Text\n'
     """
     return _BIBLIOGRAPHY.sub("", text)
@@ -103,9 +103,9 @@ class LatexLines(JsonLines):
         made = super().document(row, raw, number, line)
         if isinstance(made, Refused) or (self.comments and self.preamble and self.bibliography):
             return made
-        text = made.text if self.comments else without_comments(made.text)
+        text = made.text if self.comments else remove_latex_comments(made.text)
         text = text if self.preamble else latex_document_body(text)
-        text = text if self.bibliography else without_bibliography(text)
+        text = text if self.bibliography else remove_bibliography(text)
         try:
             return msgspec.structs.replace(made, text=fit_text(text))
         except Unfit as unfit:

@@ -104,7 +104,7 @@ class PartPages:
             DataError: the dump is truncated or damaged, or is not packed as its name says.
         """
         raw, part = self._raw, self._part
-        head = wiki_head(raw)
+        head = read_wiki_head(raw)
         raw.edges = (None, None)
         if head is None:  # UTF-16, or no dump: the first part has all
             if not part.start:
@@ -134,7 +134,7 @@ class PartPages:
             yield _CLOSE
 
 
-def wiki_head(raw: RawObject) -> bytes | None:
+def read_wiki_head(raw: RawObject) -> bytes | None:
     """The begin of a dump, which describes its wiki: its bytes up to the first page; None if no page is found.
 
     Args:

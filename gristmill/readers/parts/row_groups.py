@@ -110,7 +110,7 @@ class RowGroup(NamedTuple):
     end: int
 
 
-def own_groups(file: pq.FileMetaData, raw: RawObject) -> Iterator[RowGroup]:
+def row_groups_of_part(file: pq.FileMetaData, raw: RawObject) -> Iterator[RowGroup]:
     """The row groups of an object, or of its part, in order. The edges of the part are set.
 
     A group belongs to the part in which its first column begins; the first group begins with the file.

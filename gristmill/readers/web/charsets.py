@@ -58,7 +58,7 @@ def decode_page(body: bytes, declared: str) -> tuple[str, str, int]:
             return _decode_with_fewest_replacements(body.removeprefix(mark), [name])
     labels = [declared, *_charsets_in_page(body)]
     names = list(dict.fromkeys(name for label in labels for name in _codec_candidates(label, body)))
-    text = _proven_utf8(body, names)
+    text = _decode_if_utf8(body, names)
     if text is not None:
         return text, "utf-8", 0
     for name in names:
@@ -80,7 +80,7 @@ def decode_page(body: bytes, declared: str) -> tuple[str, str, int]:
     return _decode_with_fewest_replacements(body, [*_codec_candidates(detect_encoding(body) or "utf-8", body), *names])
 
 
-def decoded_exactly(data: bytes, otherwise: str) -> str:
+def decode_html_strictly(data: bytes, otherwise: str) -> str:
     """The text of an HTML file that must not have a broken byte.
 
     In this order: the byte order mark; UTF-8, if all bytes are valid UTF-8 and some are not ASCII; the charset of a
@@ -103,7 +103,7 @@ def decoded_exactly(data: bytes, otherwise: str) -> str:
             data, names, mend = data.removeprefix(mark), [name], ""
             break
     else:
-        text = _proven_utf8(data, names)
+        text = _decode_if_utf8(data, names)
         if text is not None:
             return text
     if not names:
@@ -125,7 +125,7 @@ def _charsets_in_page(body: bytes) -> list[str]:
     return [match[1].decode("ascii") for match in found if match]
 
 
-def _proven_utf8(body: bytes, names: list[str]) -> str | None:
+def _decode_if_utf8(body: bytes, names: list[str]) -> str | None:
     """The text, if its bytes are valid UTF-8 and not ASCII alone: by chance that is next to impossible."""
     if body.isascii() or (b"\0" in body[:64] and names and names[0].startswith("utf-16")):
         return None

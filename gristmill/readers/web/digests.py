@@ -6,14 +6,16 @@ import hashlib
 _ALGORITHMS = {"sha1": hashlib.sha1, "sha256": hashlib.sha256, "md5": hashlib.md5, "sha512": hashlib.sha512}
 
 
-def can_compare(declared: str) -> bool:
+def is_comparable_digest(declared: str) -> bool:
     """Whether a declared digest can be compared with a content.
 
     Args:
-        declared: declared digest, as in wrong_digest().
+        declared: declared digest, as in digest_difference().
 
-    >>> can_compare("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), can_compare("blake3:af13"), can_compare("sha1:")
-    (True, False, False)
+    >>> is_comparable_digest("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+    True
+    >>> is_comparable_digest("blake3:af13"), is_comparable_digest("sha1:")
+    (False, False)
     """
     name, _, value = declared.partition(":")
     return _algorithm_name(name) in _ALGORITHMS and bool(value.strip())
@@ -23,17 +25,17 @@ def _algorithm_name(algorithm: str) -> str:
     return algorithm.strip().lower().replace("-", "")
 
 
-def wrong_digest(declared: str, content: bytes) -> str:
+def digest_difference(declared: str, content: bytes) -> str:
     """The difference between a declared digest and the content's, in words; empty if they agree.
 
     Args:
         declared: algorithm and digest, such as `sha1:...`, in base 32 or hex. Unknown algorithms are not compared.
         content: the bytes.
 
-    >>> wrong_digest("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", b"")
+    >>> digest_difference("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", b"")
     ''
     """
-    if not can_compare(declared):
+    if not is_comparable_digest(declared):
         return ""
     name, _, value = declared.partition(":")
     found, value = _ALGORITHMS[_algorithm_name(name)](content, usedforsecurity=False).digest(), value.strip()

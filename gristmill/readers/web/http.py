@@ -10,7 +10,7 @@ import zstandard
 
 from gristmill.extras import extra
 from gristmill.readers.text import Unfit
-from gristmill.readers.web.records import HEADER_LIMIT, header_fields
+from gristmill.readers.web.records import HEADER_LIMIT, parse_warc_header
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?: .*)?\r?")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
@@ -39,7 +39,7 @@ class HttpResponse:
     @property
     def content_type(self) -> str:
         """The media type that it declares, in lower case, such as `text/html`; empty without one."""
-        return media_type(self.headers.get("content-type", ""))
+        return media_type_of_header(self.headers.get("content-type", ""))
 
     @property
     def charset(self) -> str:
@@ -47,10 +47,10 @@ class HttpResponse:
         return charset_of_content_type(self.headers.get("content-type", ""))
 
 
-def media_type(content_type: str) -> str:
+def media_type_of_header(content_type: str) -> str:
     """The media type of a Content-Type.
 
-    >>> media_type("Text/HTML; charset=utf-8")
+    >>> media_type_of_header("Text/HTML; charset=utf-8")
     'text/html'
     """
     return content_type.partition(";")[0].partition(",")[0].strip().lower()
@@ -66,7 +66,7 @@ def charset_of_content_type(content_type: str) -> str:
     return match[1] if match else ""
 
 
-def http_response(content: bytes) -> HttpResponse:
+def parse_http_response(content: bytes) -> HttpResponse:
     r"""The response that a record holds: its status, header and body.
 
     Args:
@@ -75,7 +75,7 @@ def http_response(content: bytes) -> HttpResponse:
     Raises:
         Unfit: "malformed HTTP": no status line, or no end of the header in its first 64 KiB.
 
-    >>> http_response(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hi").body
+    >>> parse_http_response(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hi").body
     b'<p>Hi'
     """
     end, width = content.find(b"\r\n\r\n", 0, HEADER_LIMIT), 4
@@ -87,13 +87,13 @@ def http_response(content: bytes) -> HttpResponse:
         raise Unfit("malformed HTTP", f"it begins with {content[:32]!r}")
     lines = [line for line in rest.split(b"\n") if b":" in line or line[:1] in {b" ", b"\t"}]
     try:
-        headers = header_fields(lines)
+        headers = parse_warc_header(lines)
     except ValueError as error:
         raise Unfit("malformed HTTP", f"a line of its header is no field: {error}") from error
     return HttpResponse(int(status[1]), headers, content[end + width :])
 
 
-def plain_body(response: HttpResponse, most: int, count: Callable[[str], None] = lambda _: None) -> bytes:
+def unpack_http_body(response: HttpResponse, most: int, count: Callable[[str], None] = lambda _: None) -> bytes:
     """The body without chunks and compression.
 
     Some crawlers undo them and leave the fields as they were sent, so a body that does not begin as declared is taken

@@ -101,7 +101,7 @@ class GzipFile:
         self._held = bytearray()  # packed bytes; those from _begin on are of the current member or behind it
         self._first = 0  # place of _held[0] in the file
         self._begin = self._at = 0
-        self._member = _new_member()
+        self._member = _open_member()
 
     def piece(self) -> bytes:
         member = self._member
@@ -159,7 +159,7 @@ class GzipFile:
     def _start_member(self, at: int) -> None:
         self._begin = self._at = at
         self.offset = self._first + at
-        self._member = _new_member()
+        self._member = _open_member()
 
     def _forget_bytes_until(self, until: int) -> None:
         """Lets packed bytes go that are not needed for finding the next member."""
@@ -182,14 +182,14 @@ class GzipFile:
         return bool(piece)
 
 
-def _new_member() -> igzip_lib.IgzipDecompressor:
+def _open_member() -> igzip_lib.IgzipDecompressor:
     return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
 def _begins_record(packed: bytes) -> bool:
     """Whether packed bytes begin a member that begins a record."""
     try:
-        plain = _new_member().decompress(packed, len(MAGIC))
+        plain = _open_member().decompress(packed, len(MAGIC))
     except (igzip_lib.IsalError, EOFError, ValueError):  # type: ignore[misc]  # no stub
         return False
     return bytes(plain) == MAGIC

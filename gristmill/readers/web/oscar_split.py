@@ -37,10 +37,10 @@ Identified = tuple[str, float] | None
 """Label and probability of a line; None if no language has 0.8."""
 
 
-def wet_lines(text: str) -> list[str]:
+def split_wet_lines(text: str) -> list[str]:
     r"""The lines of a text: split at LF alone, a CR before it belongs to it, and no line follows the last LF.
 
-    >>> wet_lines("a\r\n\u2028b\n\nc\n")
+    >>> split_wet_lines("a\r\n\u2028b\n\nc\n")
     ['a', '\u2028b', '', 'c']
     """
     lines = text.split("\n")
@@ -49,12 +49,12 @@ def wet_lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def long_part(lines: Sequence[str]) -> list[str] | str:
+def trim_short_edge_lines(lines: Sequence[str]) -> list[str] | str:
     """The lines from the first to the last of more than 100 code points; or why the page is left out.
 
-    >>> long_part(["menu", "x" * 101, "short", "y" * 101, "footer"])[1]
+    >>> trim_short_edge_lines(["menu", "x" * 101, "short", "y" * 101, "footer"])[1]
     'short'
-    >>> long_part(["menu"])
+    >>> trim_short_edge_lines(["menu"])
     'only short lines'
     """
     long = [number for number, line in enumerate(lines) if len(line) > _LONG]
@@ -180,7 +180,7 @@ class OscarFromWet(Reader):
         return wet_records(raw, self.source, self._oscar_document)
 
     def _oscar_document(self, record: WarcRecord, content: str) -> Document | LeftOut:
-        lines = long_part(wet_lines(content))
+        lines = trim_short_edge_lines(split_wet_lines(content))
         if isinstance(lines, str):
             return LeftOut(lines)
         identified = [identify_line_language(line) for line in lines]

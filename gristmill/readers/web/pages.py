@@ -15,9 +15,9 @@ from gristmill.readers.web.extraction import Extractor, check_options, extract_m
 from gristmill.readers.web.http import (
     HttpResponse,
     charset_of_content_type,
-    http_response,
-    media_type,
-    plain_body,
+    media_type_of_header,
+    parse_http_response,
+    unpack_http_body,
     without_undeclared_gzip,
 )
 from gristmill.readers.web.part_members import gzip_members
@@ -116,7 +116,7 @@ class WarcPages(Reader):
         kind = headers.get("warc-type", "").lower()
         if kind in {"request", "metadata", "warcinfo", "revisit"}:
             return f"{kind} record"
-        content_type = media_type(headers.get("content-type", ""))
+        content_type = media_type_of_header(headers.get("content-type", ""))
         if kind == "resource":
             if content_type not in _HTML:
                 return "resource record that is not HTML"
@@ -143,18 +143,18 @@ class WarcPages(Reader):
 
     def _page_document(self, record: WarcRecord, count: Callable[[str], None]) -> Document | LeftOut:
         if record.kind == "response":
-            response = http_response(record.content)
-            reason = _why_not(response)
+            response = parse_http_response(record.content)
+            reason = _left_out_reason(response)
             if reason:
                 return LeftOut(reason)
-            body, status = plain_body(response, self.page_limit, count), response.status
+            body, status = unpack_http_body(response, self.page_limit, count), response.status
             body = without_undeclared_gzip(body, self.page_limit, count)
             content_type, charset = response.content_type, response.charset
-            wanted = content_type or _begins_html(body)
+            wanted = content_type or _begins_like_html(body)
         else:
             declared = record.headers.get("content-type", "")
             body = without_undeclared_gzip(record.content, self.page_limit, count)
-            status, content_type, charset = None, media_type(declared), charset_of_content_type(declared)
+            status, content_type, charset = None, media_type_of_header(declared), charset_of_content_type(declared)
             wanted = True
             if len(body) > self.page_limit:
                 raise Unfit("page too long", f"more than {self.page_limit} bytes")
@@ -184,7 +184,7 @@ class WarcPages(Reader):
         )
 
 
-def _why_not(response: HttpResponse) -> str:
+def _left_out_reason(response: HttpResponse) -> str:
     """The reason to leave a response out; empty if it may be a page."""
     if response.status in _REDIRECTS:
         return "redirect"
@@ -196,5 +196,5 @@ def _why_not(response: HttpResponse) -> str:
     return ""
 
 
-def _begins_html(body: bytes) -> bool:
+def _begins_like_html(body: bytes) -> bool:
     return body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith(_BEGINNINGS)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gristmill.errors import DataError
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.web.digests import can_compare, wrong_digest
+from gristmill.readers.web.digests import digest_difference, is_comparable_digest
 from gristmill.readers.web.inner_records import InnerRecord
 from gristmill.readers.web.members import MAGIC, Damaged
 from gristmill.readers.web.part_members import members_of_part, told_of_part
@@ -97,7 +97,7 @@ def bare(uri: str) -> str:
     return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri
 
 
-def header_fields(lines: list[bytes]) -> dict[str, str]:
+def parse_warc_header(lines: list[bytes]) -> dict[str, str]:
     r"""The fields of a header, by their names in lower case. A line that begins with white space continues the last.
 
     Args:
@@ -106,7 +106,7 @@ def header_fields(lines: list[bytes]) -> dict[str, str]:
     Raises:
         ValueError: a line is not a field.
 
-    >>> header_fields([b"Host: a.org", b"Via: b,", b"  c", b"host: d.org"])
+    >>> parse_warc_header([b"Host: a.org", b"Via: b,", b"  c", b"host: d.org"])
     {'host': 'a.org, d.org', 'via': 'b, c'}
     """
     block = b"\n".join(lines)
@@ -218,7 +218,7 @@ class _Reader:
         reason = self._leave_out(headers)
         most = 0 if reason else self._raw.limits.row
         digest = headers.get("warc-block-digest", "")
-        inner = InnerRecord(length, compared=not reason and length <= most and can_compare(digest))
+        inner = InnerRecord(length, compared=not reason and length <= most and is_comparable_digest(digest))
         content = self._read_content(length, length if length <= most else min(most, _SHOWN), inner, alone=alone)
         self._check_end(alone=alone)
         self._given = bool(self._held)
@@ -231,7 +231,7 @@ class _Reader:
             where = f"{where}: {length} bytes, but row_limit is {most}; its first are kept"
             return self._refused_record(TOO_LONG, where, content, length)
         record = WarcRecord(headers, content, where, self._number, self._start)
-        wrong = wrong_digest(digest, content)
+        wrong = digest_difference(digest, content)
         return record.refused("wrong checksum", wrong) if wrong else record
 
     def _read_header(self, *, alone: bool) -> tuple[dict[str, str], int]:
@@ -246,7 +246,7 @@ class _Reader:
         if not _VERSION.fullmatch(first):
             raise _Malformed(alone, "not a WARC record", f"it begins with {first[:16]!r}")
         try:
-            headers = header_fields(lines)
+            headers = parse_warc_header(lines)
             length = headers.get("content-length", "")
             if not length.isascii() or not length.isdigit() or len(length) > _PETABYTE:
                 raise _Malformed(alone, "no Content-Length", f"it is {length!r}")

@@ -35,7 +35,7 @@ def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str
     Yields:
         One result per record.
     """
-    for record in read_warc_records(raw, _no_conversion, source):
+    for record in read_warc_records(raw, _no_conversion_reason, source):
         if not isinstance(record, WarcRecord):
             yield record
         elif record.kind != "conversion":
@@ -55,7 +55,7 @@ def wet_records(raw: RawObject, source: str, document: Callable[[WarcRecord, str
                 yield record.refused(unfit.reason, unfit.detail)
 
 
-def _no_conversion(headers: dict[str, str]) -> str:
+def _no_conversion_reason(headers: dict[str, str]) -> str:
     kind = headers.get("warc-type", "").lower()
     return f"{kind} record" if kind in {"warcinfo", "request", "metadata", "revisit"} else ""
 
@@ -133,7 +133,7 @@ class WatPages(Reader):
 
     def __call__(self, raw: RawObject) -> Iterator[Converted]:
         """Yields one result per record. See gristmill.recipes.source.Source.convert."""
-        for record in read_warc_records(raw, _no_metadata, self.source):
+        for record in read_warc_records(raw, _no_metadata_reason, self.source):
             if not isinstance(record, WarcRecord):
                 yield record
             elif record.kind != "metadata":
@@ -188,7 +188,7 @@ class WatPages(Reader):
 _KINDS = frozenset({"warcinfo", "request", "metadata", "revisit", "resource", "conversion"})
 
 
-def _no_metadata(headers: dict[str, str]) -> str:
+def _no_metadata_reason(headers: dict[str, str]) -> str:
     return "warcinfo record" if headers.get("warc-type", "").lower() == "warcinfo" else ""
 
 

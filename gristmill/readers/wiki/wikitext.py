@@ -171,16 +171,16 @@ class _Writer:
 
 
 def _check_open(source: str) -> None:
-    most = max(_most_open(source, pair) for pair in _PAIRS_FOUND)
+    most = max(_deepest_nesting(source, pair) for pair in _PAIRS_FOUND)
     if source.count("<") > OPEN_LIMIT:
-        most = max(most, _open_tags(source))
+        most = max(most, _count_unclosed_tags(source))
     if most > OPEN_LIMIT:
         raise Unfit("malformed wikitext", f"more than {OPEN_LIMIT} links, tables, templates or tags are open")
     if source.count("=") > OPEN_LIMIT and any(line[0].count("=") > OPEN_LIMIT for line in _EQUALS.finditer(source)):
         raise Unfit("malformed wikitext", f"more than {OPEN_LIMIT} equals signs in a heading")
 
 
-def _most_open(source: str, pair: re.Pattern[str]) -> int:
+def _deepest_nesting(source: str, pair: re.Pattern[str]) -> int:
     """How many are open at once, where most are. One that nothing closes stays open to the end."""
     now = most = 0
     for match in pair.finditer(source):
@@ -189,7 +189,7 @@ def _most_open(source: str, pair: re.Pattern[str]) -> int:
     return most
 
 
-def _open_tags(source: str) -> int:
+def _count_unclosed_tags(source: str) -> int:
     """How many tags are not closed by one of their name behind them, or are not complete themselves."""
     cut, open_by_name = 0, Counter[str]()
     for match in _TAG.finditer(source):

@@ -11,7 +11,7 @@ from gristmill.lake.asset_kinds import version_rank
 from gristmill.lake.store.endpoint import check_lake_url
 from gristmill.recipes.adopted.attribute_set import AdoptedSet
 from gristmill.recipes.adopted.layout import DolmaLayout, OrAll, Partition
-from gristmill.recipes.adopted.raw_root import RawRoot, root_below
+from gristmill.recipes.adopted.raw_root import RawRoot, raw_root_below
 from gristmill.recipes.option_types import check_types
 from gristmill.recipes.raw_object import Converted, RawObject
 from gristmill.recipes.raw_rules import Everything, OneToOne, is_hidden
@@ -21,7 +21,7 @@ ROWS = re.compile(r"\.jsonl?(\.(gz|zst|zstd))?$")
 """The endings of files with rows."""
 
 
-def not_converted(raw: RawObject) -> Iterable[Converted]:
+def refuse_conversion(raw: RawObject) -> Iterable[Converted]:
     """The converter of a source without conversion.
 
     Raises:
@@ -57,7 +57,7 @@ class Adopted(Source):
     sets: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     same_metadata: bool = True
     partition: Partition = field(default_factory=Everything)
-    convert: Callable[[RawObject], Iterable[Converted]] = not_converted
+    convert: Callable[[RawObject], Iterable[Converted]] = refuse_conversion
 
     def __post_init__(self) -> None:
         """Checks the options, and declares the sets."""
@@ -87,7 +87,7 @@ class Adopted(Source):
         for version, sets in named.items():
             lead = f"{version}/" if self.folders else ""
             for name in sets:
-                root = root_below(self.root, f"{lead}attributes/{name}")
+                root = raw_root_below(self.root, f"{lead}attributes/{name}")
                 yield AdoptedSet(name=name, root=root, version=version, partition=layout.rule)
 
     @property
@@ -145,7 +145,7 @@ def adopted_folder(source: Source, version: str, name_of_set: str = "") -> Adopt
         lead = f"{version}/" if source.folders else ""
         lead += f"attributes/{name_of_set}/" if name_of_set else "documents/"
         return AdoptedFolder(
-            _converted_source(source, root_below(source.root, lead[:-1]), source.partition.rule), source.root, lead
+            _converted_source(source, raw_root_below(source.root, lead[:-1]), source.partition.rule), source.root, lead
         )
     if found is None:
         raise RecipeError(f"source {source.name!r} is not adopted")
@@ -155,7 +155,7 @@ def adopted_folder(source: Source, version: str, name_of_set: str = "") -> Adopt
 def _converted_source(source: Source, root: str | RawRoot, partition: Partition) -> Source:
     return Source(
         name=source.name,
-        convert=not_converted,
+        convert=refuse_conversion,
         raw=root,
         partition=partition,
         select=ROWS.pattern,

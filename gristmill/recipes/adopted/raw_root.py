@@ -58,14 +58,14 @@ class RawRoot:
             raise RecipeError(f"RawRoot({self.url!r}): an anonymous bucket needs no credentials; give one of the two")
 
 
-def root_below(root: str | RawRoot, folder: str) -> str | RawRoot:
+def raw_root_below(root: str | RawRoot, folder: str) -> str | RawRoot:
     """A folder below a root, with the same options.
 
     Args:
         root: an address, or a RawRoot.
         folder: its path below the root.
 
-    >>> root_below("/data/dolma/", "documents")
+    >>> raw_root_below("/data/dolma/", "documents")
     '/data/dolma/documents'
     """
     if isinstance(root, RawRoot):

@@ -67,7 +67,7 @@ class WithCode(Protocol):
         """The author's words on why the output is the same."""
 
 
-def prepare_import(package: str) -> None:
+def import_package_from_source(package: str) -> None:
     """Lets the code of a package of shelves, of plug-ins, and what is beside them, be imported from source files alone.
 
     Args:
@@ -110,7 +110,7 @@ def declare(recipes: Iterable[tuple[object, str]], package: str) -> None:
                 _remember_file_stamp(file)
 
 
-def declare_again(packages: Iterable[str]) -> None:
+def redeclare_packages(packages: Iterable[str]) -> None:
     """Takes the recipes of packages as if their shelves had just been read.
 
     Args:

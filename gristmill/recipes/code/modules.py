@@ -108,13 +108,13 @@ def module_import_origins(module: str, *, is_package: bool) -> Origins:
     def origins(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
         for name in imported_modules([statement], module, is_package=is_package):
             if _is_own(name, top):
-                yield from _run_by(name, top)
+                yield from _modules_run_by_import(name, top)
 
     return origins
 
 
 @cache
-def _run_by(module: str, top: str) -> frozenset[str]:
+def _modules_run_by_import(module: str, top: str) -> frozenset[str]:
     """The modules that count among those that an import of this one runs, with it, without the packages around them."""
     found: set[str] = set()
     todo = [module]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gristmill.recipes.export_formats.codec import Cut, ExportedFile, Piece
 
 
-def cut_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece]]:
+def cut_release_files(sources: Sequence[ExportedFile], most: int) -> Iterator[list[Piece]]:
     """The pieces of each file of a release: as many members as fit into `most` unpacked bytes, and at least one.
 
     Args:

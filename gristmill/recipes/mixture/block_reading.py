@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gristmill.formats.levanter.mixture_weights import coarse_streams, sequences_by_stream
-from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, read_shares, read_weights
+from gristmill.recipes.mixture.token_shares import Portion, Reading, Sequences, reading_from_weights, solve_reading
 
 
 def read_in_blocks(
@@ -24,10 +24,10 @@ def read_in_blocks(
         declared: the reading by the declared shares.
         weights: the weight of each stream in the trainer's configuration, by its name.
         portions: declarations of the mix, one for each stream.
-        tokens: number of tokens of each stream, as for read_shares().
-        sequences: sequences of each stream, as for read_shares().
+        tokens: number of tokens of each stream, as for solve_reading().
+        sequences: sequences of each stream, as for solve_reading().
         block: size of a block in sequences.
-        budget: number of tokens that training reads in total, as for read_shares().
+        budget: number of tokens that training reads in total, as for solve_reading().
 
     Returns:
         `declared` if a block gives these shares.
@@ -41,8 +41,8 @@ def read_in_blocks(
         for each in portions
     ]
     if declared.total is None:
-        read = read_weights(drawn, tokens)
+        read = reading_from_weights(drawn, tokens)
     else:
-        read = read_shares(drawn, tokens, budget=budget, sequences=sequences, length=declared.sequence_length)
+        read = solve_reading(drawn, tokens, budget=budget, sequences=sequences, length=declared.sequence_length)
     streams = (msgspec.structs.replace(each, declared=weights.get(each.stream, 0.0)) for each in read.streams)
     return msgspec.structs.replace(read, streams=tuple(streams), block=block)

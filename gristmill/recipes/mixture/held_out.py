@@ -64,7 +64,7 @@ KEY_NAME = "validation_key"
 """The name under which the key is read, so that no column of a rule has it by chance."""
 
 
-def remark_on(mix: str, share: float) -> str:
+def remark_on_share(mix: str, share: float) -> str:
     """A remark on a share that is valid, but that people may not mean: one above a half.
 
     Args:
@@ -74,7 +74,7 @@ def remark_on(mix: str, share: float) -> str:
     Returns:
         The remark in words; empty for a share of at most a half.
 
-    >>> remark_on("blend", 0.5), remark_on("blend", 0.99)
+    >>> remark_on_share("blend", 0.5), remark_on_share("blend", 0.99)
     ('', 'mix blend holds out most documents: validation is 0.99, the share that training does not read')
     """
     if share <= _MOST:

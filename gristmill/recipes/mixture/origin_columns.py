@@ -11,7 +11,7 @@ from gristmill.recipes.selection import Selection
 AnySelection = TypeVar("AnySelection", bound=Selection)
 
 
-def with_origins(selection: AnySelection, declared: Mapping[str, str], who: str) -> AnySelection:
+def set_origin_values(selection: AnySelection, declared: Mapping[str, str], who: str) -> AnySelection:
     """The selection with the values of its columns at `origin.`; the same object if it has none.
 
     Args:
@@ -23,16 +23,16 @@ def with_origins(selection: AnySelection, declared: Mapping[str, str], who: str)
         RecipeError: a column is not optional, and the source declares nothing.
 
     >>> from gristmill.recipes.rules import origin
-    >>> bound = with_origins(Selection(columns=(origin("licence"),)), {"licence": "CC0-1.0"}, "mix 'blend'")
+    >>> bound = set_origin_values(Selection(columns=(origin("licence"),)), {"licence": "CC0-1.0"}, "mix 'blend'")
     >>> bound.columns[0].value
     'CC0-1.0'
     """
     if not any(column.is_origin for column in selection.columns):
         return selection
-    return replace(selection, columns=tuple(_with_value(each, declared, who) for each in selection.columns))
+    return replace(selection, columns=tuple(_set_column_value(each, declared, who) for each in selection.columns))
 
 
-def _with_value(column: Column, declared: Mapping[str, str], who: str) -> Column:
+def _set_column_value(column: Column, declared: Mapping[str, str], who: str) -> Column:
     if not column.is_origin:
         return column
     constant = column.path.rpartition(".")[2]

@@ -191,7 +191,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         ]
 
 
-def read_shares(
+def solve_reading(
     portions: Sequence[Portion],
     tokens: Mapping[str, int],
     *,
@@ -219,7 +219,7 @@ def read_shares(
         What training reads of each stream, in the order of the portions.
 
     >>> web, code = Portion("web", "web"), Portion("code", "code")
-    >>> solved = read_shares([web, code], {"web": 900, "code": 100}, proportions={"web": 7, "code": 3}, budget=500)
+    >>> solved = solve_reading([web, code], {"web": 900, "code": 100}, proportions={"web": 7, "code": 3}, budget=500)
     >>> [(each.stream, each.share, each.read, each.rate, each.epochs) for each in solved.streams]
     [('web', 0.7, 350, 0.3888888888888889, 0.3888888888888889), ('code', 0.3, 150, 1.0, 1.5)]
     """
@@ -239,20 +239,21 @@ def read_shares(
         for each in portions
     ]
     reading = Reading(int(exact), tuple(streams), None if sequences is None else length)
-    return reading if sequences is None else _in_sequences(reading, shares, fill, sequences)
+    return reading if sequences is None else _count_reading_sequences(reading, shares, fill, sequences)
 
 
-def read_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Reading:
+def reading_from_weights(portions: Sequence[Portion], tokens: Mapping[str, int]) -> Reading:
     """The shares of sequences that weights alone give, without tokens: nobody knows how full the sequences are.
 
     Args:
         portions: declarations of the mix, one for each stream.
-        tokens: number of tokens of each stream, as for read_shares().
+        tokens: number of tokens of each stream, as for solve_reading().
 
-    >>> [each.weight for each in read_weights([Portion("a", "a", 3.0), Portion("b", "b")], {"a": 9, "b": 9}).streams]
+    >>> portions = [Portion("a", "a", 3.0), Portion("b", "b")]
+    >>> [each.weight for each in reading_from_weights(portions, {"a": 9, "b": 9}).streams]
     [0.75, 0.25]
     """
-    solved = read_shares(portions, tokens)
+    solved = solve_reading(portions, tokens)
     streams = (
         StreamReading(each.stream, each.tokens, None, None, None, None, 0, sequence_share=each.share)
         for each in solved.streams
@@ -288,7 +289,7 @@ def _wanted_token_shares(
     return {each.name: of_group[each.group] * volume[each.name] / by_group[each.group] for each in portions}
 
 
-def _in_sequences(
+def _count_reading_sequences(
     reading: Reading, shares: Mapping[str, Fraction], fill: Mapping[str, Fraction], sequences: Mapping[str, Sequences]
 ) -> Reading:
     """The same reading, counted in sequences too. `shares` are of tokens, `fill` the mean tokens of a sequence."""

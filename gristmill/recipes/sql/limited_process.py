@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection, Mapping
 from multiprocessing import Pipe
 
-from gristmill.interrupts import children_deaf
+from gristmill.interrupts import shield_children_from_interrupt
 from gristmill.recipes.sql.worker import ProcessLimits
 
 
@@ -35,7 +35,7 @@ class LimitedProcess:
         paths = os.pathsep.join(p or os.getcwd() for p in sys.path)  # noqa: PTH109 - '' in sys.path means the working directory
         inherited = {name: value for name, value in os.environ.items() if name in kept}
         self.connection, theirs = Pipe()
-        with children_deaf():
+        with shield_children_from_interrupt():
             self.process = subprocess.Popen(  # noqa: S603 - our own module; its arguments are numbers
                 [sys.executable, "-m", module, str(theirs.fileno()), *arguments],
                 stdin=stdin,
@@ -67,7 +67,7 @@ class LimitedProcess:
         self.end()
 
 
-def why_ended(code: int, limits: ProcessLimits, engine: str) -> str:
+def process_end_reason(code: int, limits: ProcessLimits, engine: str) -> str:
     """Why a process ended before it had answered, as the end of a sentence.
 
     Args:
@@ -78,7 +78,8 @@ def why_ended(code: int, limits: ProcessLimits, engine: str) -> str:
     Returns:
         Words that follow the name of what it did.
 
-    >>> why_ended(-signal.SIGPROF, ProcessLimits(0.5, 1 << 30), "jq"), why_ended(3, ProcessLimits(0.5, 1 << 30), "jq")
+    >>> limits = ProcessLimits(0.5, 1 << 30)
+    >>> process_end_reason(-signal.SIGPROF, limits, "jq"), process_end_reason(3, limits, "jq")
     ('takes more than 0.5 s of CPU time', 'ended jq with code 3')
     """
     if -code == signal.SIGPROF:

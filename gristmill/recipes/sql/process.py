@@ -6,7 +6,7 @@ import os
 import msgspec
 
 from gristmill.errors import DataError, undone_at_failure
-from gristmill.recipes.sql.limited_process import LimitedProcess, why_ended
+from gristmill.recipes.sql.limited_process import LimitedProcess, process_end_reason
 from gristmill.recipes.sql.worker import HEARD, CheckRules, EvaluateRules, ProcessLimits, RuleAnswer
 
 LIMITS = ProcessLimits(seconds=60.0, memory=2 << 30)
@@ -60,19 +60,19 @@ _idle: dict[int, list[_RuleProcess]] = {}
 
 
 @atexit.register
-def _end_idle() -> None:
+def _end_idle_processes() -> None:
     for process in _idle.pop(os.getpid(), []):
         process.kill_process()
 
 
-def start_early() -> None:
+def start_rule_process_early() -> None:
     """Starts a process that will run rules, so that the first request does not wait until it is there."""
-    idle = _idle_here()
+    idle = _idle_processes_here()
     if not idle:
         idle.append(_RuleProcess())
 
 
-def _idle_here() -> list[_RuleProcess]:
+def _idle_processes_here() -> list[_RuleProcess]:
     """The processes without work that this process has started."""
     return _idle.setdefault(os.getpid(), [])
 
@@ -90,7 +90,7 @@ def ask_rule_process(request: CheckRules | EvaluateRules, rows: bytes = b"") -> 
     Raises:
         RuleStopped: the rules passed their limits, or broke DuckDB.
     """
-    idle = _idle_here()
+    idle = _idle_processes_here()
     for _ in range(_TRIES):
         try:
             process = idle.pop()
@@ -104,7 +104,7 @@ def ask_rule_process(request: CheckRules | EvaluateRules, rows: bytes = b"") -> 
         if answered is None:
             code = process.end()
             if heard:
-                raise RuleStopped(why_ended(code, request.limits, "DuckDB"))
+                raise RuleStopped(process_end_reason(code, request.limits, "DuckDB"))
             continue
         if answered[0].wrong in {"memory", "broken"}:
             process.kill_process()

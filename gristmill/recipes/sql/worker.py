@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from gristmill.interrupts import obey_parent
+from gristmill.interrupts import ignore_interrupt_in_child
 from gristmill.recipes.sql.rule_sql import allowed_functions, check_expressions, open_sandbox
 
 if TYPE_CHECKING:
@@ -119,13 +119,13 @@ def _answer_request(
     try:
         if isinstance(request, EvaluateRules):
             return RuleAnswer(), _decide_rows(duck, request.query, rows)
-        fault = find_fault(duck, callable_, request.columns, request.wheres)
+        fault = find_invalid_rule(duck, callable_, request.columns, request.wheres)
     except (duckdb.OutOfMemoryException, MemoryError) as error:
-        return RuleAnswer("memory", first_line(error)), b""
+        return RuleAnswer("memory", first_message_line(error)), b""
     except (duckdb.InternalException, duckdb.FatalException, duckdb.InterruptException) as error:
-        return RuleAnswer("broken", first_line(error)), b""
+        return RuleAnswer("broken", first_message_line(error)), b""
     except duckdb.Error as error:
-        return RuleAnswer("row", first_line(error)), b""
+        return RuleAnswer("row", first_message_line(error)), b""
     return RuleAnswer("rule", fault[1], fault[0]) if fault else RuleAnswer(), b""
 
 
@@ -139,7 +139,7 @@ def _decide_rows(duck: "DuckDBPyConnection", query: str, rows: bytes) -> bytes:
         duck.unregister(TABLE)
 
 
-def find_fault(
+def find_invalid_rule(
     duck: "DuckDBPyConnection",
     callable_: frozenset[str],
     columns: Sequence[tuple[str, str]],
@@ -159,10 +159,10 @@ def find_fault(
     for number, complaint in enumerate(check_expressions(duck, wheres, [name for name, _ in columns], callable_)):
         if complaint is not None:
             return number, complaint
-    return _wrong_type(duck, columns, wheres)
+    return _find_wrong_type(duck, columns, wheres)
 
 
-def _wrong_type(
+def _find_wrong_type(
     duck: "DuckDBPyConnection", columns: Sequence[tuple[str, str]], wheres: Sequence[str]
 ) -> tuple[int, str] | None:
     """Binds all rules at once. Only if that fails, it binds them one by one, to name the wrong one."""
@@ -177,9 +177,9 @@ def _wrong_type(
         raise
     except duckdb.Error as error:
         if len(wheres) == 1:
-            return 0, first_line(error)
+            return 0, first_message_line(error)
         for number, where in enumerate(wheres):
-            fault = _wrong_type(duck, columns, [where])
+            fault = _find_wrong_type(duck, columns, [where])
             if fault:
                 return number, fault[1]
         raise  # each rule is valid alone, so the cause is not in the rules
@@ -189,14 +189,14 @@ def _wrong_type(
     return None
 
 
-def first_line(error: Exception) -> str:
+def first_message_line(error: Exception) -> str:
     """The first line of DuckDB's message, at most 200 characters. The next lines only point at the place in the SQL."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
 def main() -> None:
     """Serves the connection whose descriptor is the only argument."""
-    obey_parent()
+    ignore_interrupt_in_child()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also in the middle of native code
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gristmill.errors import DataError
 from gristmill.execution.finding import Finding
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
@@ -32,7 +32,7 @@ class VersionBefore:
         shard = self._shards[name]
         digests: dict[bytes, bytes] = {}
         try:
-            file = shard_file(self._store, self._place, shard, sized=False)
+            file = open_shard(self._store, self._place, shard, sized=False)
             if file.store.head(file.path) is None:
                 return None
             for _, documents in file.rows(Document, verified=False):

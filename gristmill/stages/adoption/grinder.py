@@ -15,7 +15,7 @@ from gristmill.execution.work import Ground, Item, Job, Outcome
 from gristmill.lake.address import Place
 from gristmill.lake.fence import fence_writes
 from gristmill.lake.identity import IdDigest, Pair, canonical_bytes
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, leave_receipt
 from gristmill.lake.rows.attribute import parse_rows
@@ -134,7 +134,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         """The hash of each document's metadata in the version before, by the hash of its (source, id)."""
         if self._spec.documents is None:
             return
-        for _, documents in shard_file(self._store, self._spec.documents, shard).rows(Document):
+        for _, documents in open_shard(self._store, self._spec.documents, shard).rows(Document):
             for document in documents:
                 yield key_of_pair((document.source, document.id)), metadata_digest(document)
 
@@ -149,7 +149,7 @@ class AdoptionGrinder(ShardGrinder[AdoptionSpec, AdoptionItem]):
         spec = self._spec
         if spec.documents is None or body.beside is None:
             raise DataError(f"{file.path}: there are no documents beside it; adopt the documents first")
-        texts_file = shard_file(self._store, spec.documents, body.beside)
+        texts_file = open_shard(self._store, spec.documents, body.beside)
         waiting: list[TextRow] = []
         first, beside, texts = 0, texts_file.path, texts_file.rows(TextRow)
         for block in file.blocks():

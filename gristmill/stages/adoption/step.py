@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gristmill.errors import DataError, RecipeError, StoreError
-from gristmill.execution.checks import Check, Verdict, aligned_with, compared_counts, ids_stable, ids_unique
+from gristmill.execution.checks import (
+    Check,
+    Verdict,
+    alignment_check_with_asset,
+    check_stable_ids,
+    check_unique_ids,
+    compared_counts_in_words,
+)
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan
 from gristmill.execution.plan import Target, Want
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place, raw_asset
@@ -15,7 +22,7 @@ from gristmill.lake.ledger.receipts import RawVersion, raw_stamps
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Entry, NoFolder, Store
 from gristmill.raw_data.checksums import first_three
-from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.listing import list_raw, raw_names_by_shard
 from gristmill.raw_data.roots import adopted_root, open_raw, raw_address
 from gristmill.raw_data.scan import show_path
 from gristmill.raw_data.snapshots import CONFIRM
@@ -94,14 +101,14 @@ class AdoptionStep(OneAssetStep):
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
         if self.name:
-            return {"row_alignment": aligned_with(documents_asset(self.source.name, self.version))}
+            return {"row_alignment": alignment_check_with_asset(documents_asset(self.source.name, self.version))}
         if not self._compares_metadata:
-            return {"ids_unique": ids_unique}
-        return {"ids_unique": ids_unique, "ids_stable": self._ids_stable, "metadata_kept": metadata_kept}
+            return {"ids_unique": check_unique_ids}
+        return {"ids_unique": check_unique_ids, "ids_stable": self._ids_stable, "metadata_kept": check_metadata_kept}
 
     def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         before = place(documents_asset(self.source.name, self.version_before), partition.snapshot)
-        return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
+        return check_stable_ids(store, before, read_ledger(store, before)[1], partition, shards)
 
     def plan(self, store: Store) -> ShardPlan[AdoptionItem]:
         """See Step.
@@ -121,7 +128,7 @@ class AdoptionStep(OneAssetStep):
         if not listing.entries and not self.vanished:
             self._refuse_absent(store, folder)
             self._refuse_empty(store, folder.files)
-        shards = {shard: names[0] for shard, names in by_shard(folder.files, listing).items()}
+        shards = {shard: names[0] for shard, names in raw_names_by_shard(folder.files, listing).items()}
         entries = {shard: listing.entries[name] for shard, name in shards.items()}
         upstream, beside = self._documents_beside_set(store)
         if self.name:
@@ -213,13 +220,13 @@ class AdoptionStep(OneAssetStep):
         )
 
 
-def metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - a Check
+def check_metadata_kept(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - a Check
     """Checks that no document has other metadata than in the version before. The files were compared when read.
 
     Returns:
         The verdict, with the first document that differs.
     """
-    facts = compared_counts(shards)
+    facts = compared_counts_in_words(shards)
     wrong = [shard for shard in shards if shard.counts.get(METADATA_CHANGED)]
     if not wrong:
         text = f"{facts['rows']:,} documents have the metadata of the version before"

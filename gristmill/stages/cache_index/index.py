@@ -17,7 +17,14 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import MIXTURE, Reading
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.mixing.index import Closed, Index, closed_slices, finished_slice_heads, slices_as_inputs, why_open
+from gristmill.stages.mixing.index import (
+    Closed,
+    Index,
+    compose_slice_index,
+    finished_slice_heads,
+    open_index_reasons,
+    slices_as_inputs,
+)
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
 from gristmill.stages.packing.sequences import planned_sequences, training_sequences_by_stream
@@ -26,10 +33,10 @@ from gristmill.stages.token_cache.levanter_config import (
     CATALOG,
     DATA_YAML,
     cache_catalog,
-    data_yaml,
     is_earlier_catalog,
+    levanter_data_yaml,
 )
-from gristmill.stages.token_cache.merged_ledger import merge_slices, unnamed_merged
+from gristmill.stages.token_cache.merged_ledger import merge_slices, unnamed_merged_ledgers
 from gristmill.stages.token_cache.token_stream import open_split
 
 MEND = "give the streams more data or a larger most_epochs, or the mix a smaller token_budget"
@@ -94,7 +101,7 @@ def _snapshots_of_stream(index: Index, stream: str) -> list[str]:
 def _write_index_ledger(store: Store, writer: IndexWriter, index: Index) -> None:
     """Writes the ledger of the index, and removes merged ledgers that it does not name: they keep old parts."""
     written = writer.close(slices_as_inputs(index))
-    path, stray = ledger_of_asset(index.asset), unnamed_merged(store, index.asset, written.files)
+    path, stray = ledger_of_asset(index.asset), unnamed_merged_ledgers(store, index.asset, written.files)
     store.delete(stray, lambda: read_index_ledger(store, path) == written)
 
 
@@ -131,7 +138,7 @@ def reading_files(
     weights = mix.train_weights(reading)
     declared = declared_tokens(mix.streams, sources, tokens_by_stream(index))
     mixture = {**msgspec.to_builtins(reading), **msgspec.to_builtins(declared)}
-    return {DATA_YAML: data_yaml(store.url, mix, tokenizer, weights), MIXTURE: as_json(mixture)}
+    return {DATA_YAML: levanter_data_yaml(store.url, mix, tokenizer, weights), MIXTURE: as_json(mixture)}
 
 
 def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
@@ -204,7 +211,7 @@ def _merge_token_caches(
             writer.put(sums, store.read(sums))
     writer.put(f"{top}{CATALOG}", cache_catalog(store.url, catalog, tokenizer.name))
     weights = mix.train_weights(cache_reading(store, mix, index))
-    writer.put(f"{top}{DATA_YAML}", data_yaml(store.url, mix, tokenizer, weights, folders))
+    writer.put(f"{top}{DATA_YAML}", levanter_data_yaml(store.url, mix, tokenizer, weights, folders))
     written = writer.close(slices_as_inputs(index))
     named = tuple(f"{folder}/" for folder in folders.values())
     stale = [e.path for e in store.list(top) if e.path.count("/") > top.count("/") and not e.path.startswith(named)]
@@ -216,7 +223,7 @@ def _closed_cache_index(
     store: Store, mix: Mix, tokenizer: Tokenizer, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]
 ) -> Closed:
     asset = cache_index(mix.name, tokenizer.name)
-    return closed_slices(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
+    return compose_slice_index(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
 
 
 def why_cache_open(
@@ -248,8 +255,10 @@ def why_cache_open(
     files |= {
         f"{index.asset}/{name}": data for name, data in reading_files(store, mix, tokenizer, index, sources).items()
     }
-    stray = [f"{path}: no stream of the mix has this split" for path in unnamed_merged(store, index.asset, files)]
-    why = tuple(stray) or why_open(store, closed, files)
+    stray = [
+        f"{path}: no stream of the mix has this split" for path in unnamed_merged_ledgers(store, index.asset, files)
+    ]
+    why = tuple(stray) or open_index_reasons(store, closed, files)
     catalog = None if why else store.read_tagged(f"{index.asset}/{CATALOG}")
     if catalog is not None and is_earlier_catalog(catalog[0], tokenizer.name):
         return (f"{index.asset}/{CATALOG} names the tokenizer otherwise than {DATA_YAML}",)

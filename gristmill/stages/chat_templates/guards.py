@@ -73,17 +73,17 @@ def count_growth(
         budget.characters(growth(budget, value, (*args, *named.values())))
 
 
-def whole_number(value: object) -> int:
+def size_or_zero(value: object) -> int:
     """The value, if it is a number that has a size; else 0."""
     return abs(int(value)) if isinstance(value, int) else 0
 
 
 def _padded_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    return value_length(value) + max(map(whole_number, args), default=0)
+    return value_length(value) + max(map(size_or_zero, args), default=0)
 
 
 def _indented_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
-    width = max((whole_number(each) or value_length(each) for each in args), default=8)
+    width = max((size_or_zero(each) or value_length(each) for each in args), default=8)
     lines = sum(value.count(each) for each in "\n\t\r") if isinstance(value, str) else 0
     return value_length(value) + (lines + 1) * max(width, 8)
 
@@ -133,7 +133,7 @@ def _wrapped_size(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
 def _printed_size(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:
     before = budget.left
     budget.count_value(value)
-    indent = sum(whole_number(part) or value_length(part) for each in args for part in _iterable_as_tuple(each))
+    indent = sum(size_or_zero(part) or value_length(part) for each in args for part in _iterable_as_tuple(each))
     return value_length(value) + (before - budget.left) * indent * DEEPEST
 
 
@@ -178,7 +178,7 @@ def _loop_cost(budget: Budget, value: Any, args: tuple[Any, ...]) -> int:  # noq
 def _rounding_cost(_: Budget, value: Any, args: tuple[Any, ...]) -> int:
     if not isinstance(value, int | float):
         raise Unrendered("not rendered", "only numbers can be rounded")
-    if max(map(whole_number, args), default=0) > WIDEST:
+    if max(map(size_or_zero, args), default=0) > WIDEST:
         raise Unrendered(UNBOUNDED, f"a number is rounded to more than {WIDEST} digits")
     return 0
 

@@ -82,7 +82,7 @@ class _Generation(jinja2.ext.Extension):
         return text
 
 
-def _to_json(
+def _filter_tojson(
     value: object,
     ensure_ascii: bool = False,  # noqa: FBT001, FBT002 - a template's own arguments
     indent: int | None = None,
@@ -132,7 +132,7 @@ class ChatTemplate:
             else WrittenSandbox(undefined, [_Generation], self._writer)
         )
         self._environment.add_filters_and_functions(
-            {"tojson": _to_json},
+            {"tojson": _filter_tojson},
             {"raise_exception": self._raise_template_error, "strftime_now": _fixed_date_function(today)},
         )
         try:
@@ -193,7 +193,7 @@ class ChatTemplate:
         known = {**self._known, **variables, "messages": turns}
         marked = self._rendered_pieces(known, (_BEGIN, _END))
         count = self._generation.count
-        text, spans = _without_marks(marked, count, again=self._hidden)
+        text, spans = _remove_marks(marked, count, again=self._hidden)
         del marked  # it may be huge
         if self._hidden and "".join(self._rendered_pieces(known, ("", ""))) != text:
             raise Unrendered(
@@ -242,7 +242,7 @@ def _is_generation(node: jinja2.nodes.Node) -> bool:
     return isinstance(called, jinja2.nodes.ExtensionAttribute) and called.name == "said"
 
 
-def _without_marks(marked: Sequence[str], count: int, *, again: bool) -> tuple[str, list[Span]]:
+def _remove_marks(marked: Sequence[str], count: int, *, again: bool) -> tuple[str, list[Span]]:
     """The text without marks, and the spans between them. Of blocks inside each other the innermost counts.
 
     Args:

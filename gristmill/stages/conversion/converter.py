@@ -8,7 +8,7 @@ from gristmill.errors import DataError, GristmillError, defined_at, failed_at, i
 from gristmill.lake.address import raw_asset
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.json_values import not_json_reason
 from gristmill.lake.rows.raw_spans import RawSpan, SpannedRows
 from gristmill.recipes.raw_object import TOO_LONG, Converted, RawObject, Refused, TooLong
 from gristmill.recipes.source import Source
@@ -93,7 +93,7 @@ def _check_metadata(
     if not isinstance(row.metadata, dict):
         return None
     try:
-        wrong = not_json(row.metadata, "metadata")
+        wrong = not_json_reason(row.metadata, "metadata")
     except RecursionError as error:
         return Refused(
             "nested too deeply", f"{where}: row {number}, id {row.id!r:.200}: {error}", repr(row.id).encode()

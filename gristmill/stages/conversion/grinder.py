@@ -10,7 +10,7 @@ from gristmill.execution.document_writer import DocumentWriter
 from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
-from gristmill.execution.write_shards import keep_shard, write_shards
+from gristmill.execution.write_shards import renew_kept_receipt, write_shards
 from gristmill.lake.address import raw_asset
 from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.ledger.counts import add_counts
@@ -22,7 +22,7 @@ from gristmill.lake.rows.raw_spans import RawSpan, RawSpansWriter, SpannedRows
 from gristmill.lake.rows.row_blocks import HEAD, ROW_LIMIT
 from gristmill.lake.store.hashing import Hashes
 from gristmill.lake.store.protocol import ObjectVersion, Store
-from gristmill.lake.store.read_ahead import reading_ahead
+from gristmill.lake.store.read_ahead import open_read_ahead
 from gristmill.raw_data.checksums import NamedHash, hash_differences
 from gristmill.raw_data.roots import open_raw
 from gristmill.recipes.code.digest import check_worker, code_of
@@ -31,8 +31,8 @@ from gristmill.recipes.raw_object import TOO_LONG, Converted, Copied, LeftOut, R
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
 from gristmill.stages.conversion.converter import convert_object
-from gristmill.stages.conversion.links import may_leave
-from gristmill.stages.conversion.parts import reported_part_edges, uncut_part_note, with_edges
+from gristmill.stages.conversion.links import may_leave_out
+from gristmill.stages.conversion.parts import add_part_edges, reported_part_edges, uncut_part_note
 from gristmill.stages.conversion.quarantine import QuarantineWriter
 
 _BATCH = 512
@@ -183,7 +183,7 @@ class _Output(DocumentWriter):
         self.dropped |= {f"{LEFT_OUT}{reason}": n for reason, n in self.refused.left_out.items()}
         self.packed_spans = self.raw_spans.packed_spans()
         receipt = super().close()
-        row = with_edges(receipt.row, self.edges)
+        row = add_part_edges(receipt.row, self.edges)
         return msgspec.structs.replace(receipt, row=row, stamps={**stamps, **receipt.stamps}, raw=self._raw)
 
     def abort(self) -> None:
@@ -226,7 +226,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
     def grind(self, item: Item, body: ConversionItem) -> Outcome:
         same = self._unchanged_shard(body)
         if same is not None:
-            kept = keep_shard(self._store, self._spec.place, self._spec.token, same)
+            kept = renew_kept_receipt(self._store, self._spec.place, self._spec.token, same)
             return Outcome((kept,), {"shards kept after a look": 1})
         output = _Output(self._store, self._spec, item.name)
         receipts = write_shards(self._store, [output], lambda: self._convert_shard(body, output))
@@ -239,7 +239,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
 
     def _open_raw_objects(self, body: ConversionItem) -> Iterator[tuple[RawEntry, RawObject]]:
         """The raw objects of a shard. Each must be read before the next one is asked for."""
-        with reading_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
+        with open_read_ahead(self._raw_store, [(entry.path, entry.version) for entry in body.objects]) as streams:
             for entry in body.objects:
                 size, limits = entry.version.size, self._source.limits
                 self._hashes = Hashes({each.algorithm for each in entry.hashes})
@@ -275,7 +275,7 @@ class ConversionGrinder(ShardGrinder[ConversionSpec, ConversionItem]):
                     output.add(row, raw.take_raw_span())
             output.refuse_rows(raw.take_refused())
             add_counts(output.counts, raw.counts)
-            if raw.told_link is UNSET and may_leave(self._source.reader, entry.name):
+            if raw.told_link is UNSET and may_leave_out(self._source.reader, entry.name):
                 _ = raw.link  # so that it is recorded
             output.end(asset, entry, raw)
             self._check_hashes(entry)

@@ -10,7 +10,7 @@ from functools import cache
 from msgspec import UNSET
 
 from gristmill.lake.ledger.receipts import RawVersion
-from gristmill.lake.store.plain_files import first_link
+from gristmill.lake.store.plain_files import first_linked_path
 from gristmill.lake.store.protocol import Entry
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT
 from gristmill.recipes.reader import Reader
@@ -18,7 +18,7 @@ from gristmill.recipes.reader import Reader
 _LINK = f"{LEFT_OUT}link"
 
 
-def may_leave(reader: Reader, name: str) -> bool:
+def may_leave_out(reader: Reader, name: str) -> bool:
     """Whether a reader leaves an object out if it, or a folder above it, is a link.
 
     Args:
@@ -66,7 +66,7 @@ class Links:
         told = {name: self._stamps[name].link for name in names if name in self._stamps}
         if any(link is not UNSET and link != self._first_linked_part(name) for name, link in told.items()):
             return True
-        old = [name for name, link in told.items() if link is UNSET and may_leave(self._reader, name)]
+        old = [name for name, link in told.items() if link is UNSET and may_leave_out(self._reader, name)]
         row = self._dropped().get(shard) if old else None
         if row is None:
             return False
@@ -76,4 +76,4 @@ class Links:
         return shown < left or (shown > left and not followed)
 
     def _first_linked_part(self, name: str) -> str:
-        return first_link(self._root, self._entries[name].path, name.count("/") + 1, self._is_link)
+        return first_linked_path(self._root, self._entries[name].path, name.count("/") + 1, self._is_link)

@@ -7,8 +7,8 @@ name is ever found, and a takedown takes nothing out.
 from gristmill.errors import RecipeError
 from gristmill.lake.address import Place, documents_asset, ledger_folder
 from gristmill.lake.asset_kinds import names_in_asset_address
-from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.files import find_ledger, list_ledgers
+from gristmill.lake.ledger.adopted import open_shard
+from gristmill.lake.ledger.files import find_head_and_table, list_ledgers
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.source import Source
@@ -36,7 +36,7 @@ def check_named(store: Store, source: Source) -> None:
         )
 
 
-def named_otherwise(store: Store, documents: Place) -> str:
+def other_source_line(store: Store, documents: Place) -> str:
     """A line for people that says that documents have another source than the name of their recipe; empty if not.
 
     The first document tells. Empty if it has the name of the recipe, or if there is none.
@@ -65,9 +65,9 @@ def _first_written_source(store: Store, name: str) -> str | None:
 
 def _source_of_first_document(store: Store, documents: Place) -> str | None:
     """The source of the first document of a partition; None if it has none."""
-    ledger = find_ledger(store, documents)
+    ledger = find_head_and_table(store, documents)
     shard = next((row for row in ledger[1] if row.rows), None) if ledger else None
     if shard is None:
         return None
-    _, rows = next(iter(shard_file(store, documents, shard).rows(IdPair, verified=False)))
+    _, rows = next(iter(open_shard(store, documents, shard).rows(IdPair, verified=False)))
     return rows[0].source

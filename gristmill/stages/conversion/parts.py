@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gristmill.errors import DataError, RecipeError
-from gristmill.execution.checks import Verdict, compared_counts
+from gristmill.execution.checks import Verdict, compared_counts_in_words
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.raw_parts import Edge, PartEdges, object_name_and_offset
@@ -37,7 +37,7 @@ def reported_part_edges(raw: RawObject) -> PartEdges | None:
     return PartEdges(object_name_and_offset(raw.name)[0], raw.size, raw.part, *raw.edges, tuple(raw.sums))
 
 
-def with_edges(row: Shard, edges: PartEdges | None) -> Shard:
+def add_part_edges(row: Shard, edges: PartEdges | None) -> Shard:
     """The row of a shard with the edges of its part.
 
     Args:
@@ -99,7 +99,7 @@ def uncut_part_note(edges: PartEdges, units: str) -> str:
     return f"{edges.object}: {what}"
 
 
-def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - see Check
+def check_parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict:  # noqa: ARG001 - see Check
     """Checks that the parts of each object hold each of its records once.
 
     The first part begins where its object begins. Each other one begins where the one before it has stopped, although
@@ -119,7 +119,7 @@ def parts_meet(store: Store, place: Place, shards: Sequence[Shard]) -> Verdict: 
         part = recorded_part_edges(shard, place.table)
         if part is not None:
             objects.setdefault(part.object, []).append(part)
-    facts = compared_counts(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
+    facts = compared_counts_in_words(shards) | {"files": len(objects), "parts": sum(map(len, objects.values()))}
     for name, parts in sorted(objects.items()):
         trouble = next(_part_order_problems(sorted(parts, key=lambda part: part.part)), None)
         if trouble:

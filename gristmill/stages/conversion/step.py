@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gristmill.errors import DataError, StoreError
-from gristmill.execution.checks import Check, Verdict, ids_unique
+from gristmill.execution.checks import Check, Verdict, check_unique_ids
 from gristmill.execution.one_asset import OneAssetPlan, OneAssetStep
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, encode_raw
@@ -15,9 +15,15 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.ledger.receipts import RawVersion, Receipt, raw_stamps
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.checksums import NamedHash, compare_checksums, digest_of_files, named_hashes, no_files
+from gristmill.raw_data.checksums import (
+    NamedHash,
+    compare_checksums,
+    digest_of_files,
+    missing_checksum_fault,
+    named_hashes,
+)
 from gristmill.raw_data.erasures import cut_objects, removed_objects
-from gristmill.raw_data.listing import RawListing, by_shard, check_targets, list_raw
+from gristmill.raw_data.listing import RawListing, check_targets, list_raw, raw_names_by_shard
 from gristmill.raw_data.roots import open_raw, raw_address
 from gristmill.raw_data.scan import raw_top, show_path
 from gristmill.raw_data.shard_names import names_equal_on_disk, one_on_disk
@@ -27,7 +33,7 @@ from gristmill.recipes.source import CONVERSION, Source, Split
 from gristmill.stages.conversion.grinder import ConversionItem, ConversionSpec, RawEntry
 from gristmill.stages.conversion.links import Links
 from gristmill.stages.conversion.named_source import check_named
-from gristmill.stages.conversion.parts import parts_meet
+from gristmill.stages.conversion.parts import check_parts_meet
 
 LOOK = 1 << 30
 """Most bytes of raw objects that planning hashes because their ctime is another; more are left to workers."""
@@ -69,8 +75,8 @@ class ConversionStep(OneAssetStep):
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
         own: dict[str, Check] = {} if self.source.checksums is None else {"checksums_match": self._checksums_match}
         if isinstance(self.source.shards, Split):
-            own["parts_meet"] = parts_meet
-        return {"ids_unique": ids_unique, **own}
+            own["parts_meet"] = check_parts_meet
+        return {"ids_unique": check_unique_ids, **own}
 
     def _checksums_match(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         """Checks the raw objects that were read against the checksum files beside them."""
@@ -110,10 +116,12 @@ class ConversionStep(OneAssetStep):
                 f" {show_path(self.source, top)}: an empty folder may mean that raw data was lost; {CONFIRM}"
             )
         if listing.entries and self.source.checksums is not None and not listing.checksums:
-            raise DataError(no_files(self.source.checksums))
-        shards = by_shard(self.source, listing)
+            raise DataError(missing_checksum_fault(self.source.checksums))
+        shards = raw_names_by_shard(self.source, listing)
         _check_twins(self.source, listing, shards, stamps)
-        links = Links(self.source.reader, raw_store.url, listing.entries, stamps, partial(_left_out, store, partition))
+        links = Links(
+            self.source.reader, raw_store.url, listing.entries, stamps, partial(_left_out_counts, store, partition)
+        )
         known = _Known(asset, listing, stamps, raw_store, links)
         wants = tuple(known.wanted_shard(shard, names) for shard, names in shards.items())
         checked = digest_of_files(self.source, raw_store, listing.checksums)
@@ -138,7 +146,7 @@ def _is_erased(store: Store, partition: Place, top: str) -> bool:
     return bool(read) and read <= removed_objects(store)
 
 
-def _left_out(store: Store, partition: Place) -> dict[str, dict[str, int]]:
+def _left_out_counts(store: Store, partition: Place) -> dict[str, dict[str, int]]:
     """The counts of left-out rows of each finished shard."""
     try:
         return {row.name: row.dropped for row in read_ledger(store, partition)[1]}

@@ -11,8 +11,8 @@ from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
@@ -69,7 +69,7 @@ def _read_cluster_excerpt(
         return ClusterExcerpt(cluster)
     prints = place(FINGERPRINTS.at(dedupe=recipe.name, source=cluster.source), cluster.snapshot)
     documents = place(documents_asset(cluster.source, recipe.versions[cluster.source]), cluster.snapshot)
-    printed, written = find_ledger(store, prints), find_ledger(store, documents)
+    printed, written = find_head_and_table(store, prints), find_head_and_table(store, documents)
     if not printed or not written:
         return ClusterExcerpt(cluster)
     if (printed[0].fingerprint, written[0].fingerprint) != (resolved.fingerprints, resolved.documents):
@@ -80,7 +80,7 @@ def _read_cluster_excerpt(
     spans = FingerprintPart(store, parts[cluster.shard], prints.table).spans()
     place_of = spans.first_document_span if recipe.near else spans.span_of_hash
     row, start, end = place_of(cluster.span, f"{prints.table}: part {cluster.shard}")
-    found = _read_document_row(shard_file(store, documents, shards[cluster.shard]), row)
+    found = _read_document_row(open_shard(store, documents, shards[cluster.shard]), row)
     text = None if found.pair in blocked else found.text[start : min(end, start + EXCERPT)]
     return ClusterExcerpt(cluster, row, start, end, text)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gristmill.lake.address import attributes_asset, place
 from gristmill.lake.asset_kinds import FINGERPRINTS, MARKS
-from gristmill.lake.ledger.files import find_ledger
+from gristmill.lake.ledger.files import find_head_and_table
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import SentenceUnits
@@ -48,19 +48,23 @@ def _snapshot_duplicate_characters(store: Store, recipe: Dedupe, resolved: Resol
     version = recipe.versions.get(resolved.source)
     if version is None:
         return None
-    found = find_ledger(store, place(attributes_asset(resolved.source, version, recipe.name), resolved.snapshot))
+    found = find_head_and_table(
+        store, place(attributes_asset(resolved.source, version, recipe.name), resolved.snapshot)
+    )
     marks = MARKS.at(dedupe=recipe.name, source=resolved.source)
     if found is None or (marks, resolved.marks) not in {(up.asset, up.fingerprint) for up in found[0].inputs}:
         return None
     if isinstance(recipe.unit, SentenceUnits) and any(OVERLAPPING not in row.counts for row in found[1]):
-        return _counted_again(store, recipe, resolved)
+        return _count_from_marks(store, recipe, resolved)
     return sum(row.counts.get(COUNT, 0) for row in found[1])
 
 
-def _counted_again(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:
+def _count_from_marks(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> int | None:
     """The number by the marks: in the ledger of an older set, overlaps count twice. None if the documents changed."""
     names = {"dedupe": recipe.name, "source": resolved.source}
-    prints, marks = (find_ledger(store, place(kind.at(**names), resolved.snapshot)) for kind in (FINGERPRINTS, MARKS))
+    prints, marks = (
+        find_head_and_table(store, place(kind.at(**names), resolved.snapshot)) for kind in (FINGERPRINTS, MARKS)
+    )
     if not prints or not marks or prints[0].fingerprint != resolved.fingerprints:
         return None
     total, printed = 0, {row.name: row for row in prints[1]}

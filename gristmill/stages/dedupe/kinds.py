@@ -15,7 +15,7 @@ from gristmill.recipes.catalogue import Catalogue
 from gristmill.stages.dedupe.columns import COUNTS, FOUND, HASHES, POSITIONS, REPEATS, row_bytes
 from gristmill.stages.dedupe.marks.grinder import NOT_CONFIRMED
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
-from gristmill.stages.dedupe.resolution import read_order, resolution_path, steps_of_resolution
+from gristmill.stages.dedupe.resolution import read_dedupe_order, resolution_path, steps_of_resolution
 from gristmill.stages.dedupe.resolution_proof import resolution_contradictions
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
 from gristmill.stages.fingerprints.part_proof import BinaryPartKind, Numbers, ReadPart
@@ -36,7 +36,7 @@ class _Resolved(BinaryPartKind):
     ) -> Iterator[Step]:
         dedupe = catalogue.dedupes.get(names["dedupe"])
         if dedupe:
-            yield from steps_of_resolution(dedupe, read_order(store, dedupe.name)[0], shelves)
+            yield from steps_of_resolution(dedupe, read_dedupe_order(store, dedupe.name)[0], shelves)
 
 
 class HashRunsKind(_Resolved):

@@ -24,7 +24,7 @@ from gristmill.lake.asset_kinds import (
     kind_of,
 )
 from gristmill.lake.ledger.files import as_json, list_ledgers, read_head, read_ledger
-from gristmill.lake.ledger.index_ledger import IndexWriter, read_indexed, why_unlike
+from gristmill.lake.ledger.index_ledger import IndexWriter, index_differences, read_indexed
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.json_object import Integer, decode_object
 from gristmill.lake.store.open import Lake
@@ -32,10 +32,10 @@ from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.dedupe.largest_clusters import LargestCluster, largest_clusters
 from gristmill.stages.dedupe.marks.step import MarksStep
-from gristmill.stages.dedupe.round_facts import compared_in
+from gristmill.stages.dedupe.round_facts import comparison_totals
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
-from gristmill.stages.fingerprints.order import Order, Ranked, check_order, order_path, parse_order
+from gristmill.stages.fingerprints.order import Order, Ranked, check_order, dedupe_order_path, parse_dedupe_order
 from gristmill.stages.near_duplicates.marks.step import NearMarksStep
 from gristmill.stages.near_duplicates.step import ClustersStep
 
@@ -111,7 +111,7 @@ def resolution_path(dedupe: str) -> str:
     return f"{RESOLUTION.at(dedupe=dedupe)}/{RESOLVED}"
 
 
-def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
+def read_dedupe_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
     """The order of a recipe, and the etag of its file. If the file is lost, the order is that of the last resolution.
 
     Ranks decide which copy stays. So an order that does not continue the one that was resolved is refused.
@@ -123,7 +123,7 @@ def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
         DataError: the file is no order, or its beginning is not the order of the last resolution; or the order is lost,
             and the result of the last resolution is lost or damaged too.
     """
-    path = order_path(dedupe)
+    path = dedupe_order_path(dedupe)
     # The result is read first: a resolution that ends meanwhile has written its order before.
     damage: DataError | None = None
     try:
@@ -135,7 +135,7 @@ def read_order(store: Store, dedupe: str) -> tuple[Order, str | None]:
         if damage:
             raise damage
         return (resolution.order if resolution else Order()), None
-    order = parse_order(tagged[0], path)
+    order = parse_dedupe_order(tagged[0], path)
     known = resolution.order.entries if resolution else ()
     if order.entries[: len(known)] != known:
         raise DataError(
@@ -165,7 +165,7 @@ def fingerprinted_snapshots(store: Store, recipe: Dedupe) -> list[tuple[str, str
     ]
 
 
-def extend_order(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
+def order_with_new_snapshots(store: Store, recipe: Dedupe, editions: Collection[str]) -> Order:
     """The order with all snapshots that have fingerprints; the new ones are one round. It is stored.
 
     Args:
@@ -177,14 +177,14 @@ def extend_order(store: Store, recipe: Dedupe, editions: Collection[str]) -> Ord
         Conflict: another resolution wrote the order at the same time; run again.
         RecipeError: the recipes of its sources are not those of the order.
     """
-    order, etag = read_order(store, recipe.name)
+    order, etag = read_dedupe_order(store, recipe.name)
     check_order(order, recipe, editions)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [(*pair, pair[0] in editions) for pair in fingerprinted_snapshots(store, recipe) if pair not in known]
     if not new and (etag or not order.entries):
         return order
     order = order.with_round(new)
-    store.put_if(order_path(recipe.name), as_json(order), etag)
+    store.put_if(dedupe_order_path(recipe.name), as_json(order), etag)
     return order
 
 
@@ -235,7 +235,7 @@ def resolve_duplicates(
         DataError: fingerprints are missing, or not those of their documents.
         GristmillError: a step failed, or another run has added snapshots. The next run keeps what was made.
     """
-    order = extend_order(store := lake.store(), recipe, editions)
+    order = order_with_new_snapshots(store := lake.store(), recipe, editions)
     for number, step in enumerate(steps_of_resolution(recipe, order, shelves)):
         if not force and all(each.finished for each in survey_step(step, store)):
             continue
@@ -245,8 +245,8 @@ def resolve_duplicates(
         with release_claims(store, step.makes, step.snapshot, run) if by else nullcontext():
             make(step, lake, engine, run, _prefix_progress(say, where), force=force, by=by)
     writer = IndexWriter(store, RESOLUTION.at(dedupe=recipe.name))
-    if read_order(store, recipe.name)[0].entries != order.entries:
-        raise Conflict(f"{order_path(recipe.name)}: another run has added snapshots meanwhile; run again")
+    if read_dedupe_order(store, recipe.name)[0].entries != order.entries:
+        raise Conflict(f"{dedupe_order_path(recipe.name)}: another run has added snapshots meanwhile; run again")
     result, marks = compose_resolution(store, recipe.name, order)
     writer.put(resolution_path(recipe.name), as_json(result))
     writer.close(marks)
@@ -260,7 +260,7 @@ def _prefix_progress(say: Say, where: str) -> Say:
     return told
 
 
-def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> tuple[str, ...]:
+def unresolved_reasons(store: Store, recipe: Dedupe, editions: Collection[str]) -> tuple[str, ...]:
     """The reasons why the recipe would be resolved again; no reasons if the lake has the resolution.
 
     Args:
@@ -272,10 +272,10 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
         DataError: a ledger or the order is wrong.
         RecipeError: the recipes of its sources are not those of the order.
     """
-    order, etag = read_order(store, recipe.name)
+    order, etag = read_dedupe_order(store, recipe.name)
     check_order(order, recipe, editions)
     if order.entries and etag is None:
-        return (f"{order_path(recipe.name)} is lost; it is restored from the last resolution",)
+        return (f"{dedupe_order_path(recipe.name)} is lost; it is restored from the last resolution",)
     known = {(each.source, each.snapshot) for each in order.entries}
     new = [pair for pair in fingerprinted_snapshots(store, recipe) if pair not in known]
     if new:
@@ -300,7 +300,7 @@ def why_unresolved(store: Store, recipe: Dedupe, editions: Collection[str]) -> t
             return (f"{step.makes[0]} ({step.snapshot}) is not up to date",)
     result, marks = compose_resolution(store, recipe.name, order)
     files = {resolution_path(recipe.name): as_json(result)}
-    return tuple(why_unlike(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
+    return tuple(index_differences(store, RESOLUTION.at(dedupe=recipe.name), marks, files))
 
 
 def _has_changed_recipe(store: Store, recipe: Dedupe, resolved: ResolvedSnapshot) -> bool:
@@ -339,6 +339,6 @@ def compose_resolution(store: Store, dedupe: str, order: Order) -> tuple[Resolut
         closed.append(marks.upstream)
         shards.append(sorted(row.name for row in printed))
         near = near or any(kind_of(up.asset) is CLUSTERS for up in marks.inputs)
-    compared, repeated = compared_in(store, dedupe, order, near=near)
+    compared, repeated = comparison_totals(store, dedupe, order, near=near)
     largest = largest_clusters(repeated, order, shards, (CLUSTERS if near else VERDICTS).at(dedupe=dedupe))
     return Resolution(tuple(snapshots), *compared, largest), closed

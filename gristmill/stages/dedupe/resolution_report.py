@@ -9,7 +9,7 @@ from gristmill.reports.table_page import page_of_tables
 from gristmill.stages.dedupe.cluster_excerpts import ClusterExcerpt, read_cluster_excerpts
 from gristmill.stages.dedupe.duplicate_characters import duplicate_characters, numbers_of_taken_snapshots
 from gristmill.stages.dedupe.resolution import Resolution
-from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
+from gristmill.stages.near_duplicates.shared_numbers import shared_cluster_numbers_line
 
 
 def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> str:
@@ -50,7 +50,7 @@ def resolution_report(store: Store, recipe: Dedupe, resolution: Resolution) -> s
         )
         lead += f" It takes none of {number_and_noun(older, 'older edition')}." if older else ""
     rounds, what = resolution.order.round_count, recipe.hashed
-    if alike := shared_numbers(store, recipe.name, rounds):
+    if alike := shared_cluster_numbers_line(store, recipe.name, rounds):
         lead += f" {alike}."
     plots = [draw_matrix(names, totals, matrix, what), draw_occurrences(resolution.occurrences, what, rounds)]
     clusters = [_cluster_table_row(each, near=recipe.near) for each in read_cluster_excerpts(store, recipe, resolution)]

@@ -14,7 +14,7 @@ from gristmill.lake.asset_kinds import CLUSTERS, VERDICTS
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.fingerprints.repeated_unit import RepeatedUnit, most_repeated
 
 
@@ -34,7 +34,7 @@ class _Compared(_Clustered, frozen=True):
 _Facts = TypeVar("_Facts", bound=_Clustered)
 
 
-def why_doubtful(counts: Iterable[Mapping[str, int]]) -> str:
+def doubtful_result_line(counts: Iterable[Mapping[str, int]]) -> str:
     """A line for people that says that no document is a duplicate; empty if one is, or if there is no document.
 
     Args:
@@ -48,14 +48,14 @@ def why_doubtful(counts: Iterable[Mapping[str, int]]) -> str:
     return f"nothing was found in {sums['documents']:,} documents of all snapshots; {LOOK}"
 
 
-def compared_in(
+def comparison_totals(
     store: Store, dedupe: str, order: Order, *, near: bool
 ) -> tuple[tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]], list[RepeatedUnit]]:
     """The matrix and the occurrences, added up over the buckets of all rounds; and the largest units of each round."""
     matrix: dict[tuple[int, int], int] = {}
     occurrences: list[int] = []
     largest: list[RepeatedUnit] = []
-    for key in map(round_key, range(1, order.round_count + 1)):
+    for key in map(round_partition_key, range(1, order.round_count + 1)):
         of_round: list[RepeatedUnit] = []
         for facts in _round_part_facts(store, place(VERDICTS.at(dedupe=dedupe), key), _Compared):
             for rank, first, units in facts.matrix:
@@ -65,12 +65,12 @@ def compared_in(
             of_round = most_repeated([*of_round, *facts.largest])
         if near:
             clusters = _round_part_facts(store, place(CLUSTERS.at(dedupe=dedupe), key), _Clustered)
-            of_round = most_repeated([_by_kept(unit) for facts in clusters for unit in facts.largest])
+            of_round = most_repeated([_cluster_by_kept_document(unit) for facts in clusters for unit in facts.largest])
         largest += of_round
     return (tuple((*pair, units) for pair, units in sorted(matrix.items())), tuple(occurrences)), largest
 
 
-def _by_kept(cluster: RepeatedUnit) -> RepeatedUnit:
+def _cluster_by_kept_document(cluster: RepeatedUnit) -> RepeatedUnit:
     """The cluster with the document that it keeps in its key: in older sets two clusters may share a number."""
     return msgspec.structs.replace(cluster, key=f"{cluster.key} {cluster.rank} {cluster.position}")
 

@@ -13,7 +13,7 @@ from gristmill.execution.part_output import PartOutput
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.folders.pinned_upload import PinnedUpload
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.ledger.receipts import Receipt
@@ -24,7 +24,7 @@ from gristmill.recipes.export import format_of_parameters
 from gristmill.recipes.export_formats.codec import Codec
 from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.stages.export.part import ExportedPart, PartWriter, unpacked_content_digest
-from gristmill.stages.mixing.held_out import held_rows
+from gristmill.stages.mixing.held_out import held_out_row_flags
 
 
 class ExportSpec(OneAssetSpec, frozen=True):
@@ -61,7 +61,7 @@ class ExportGrinder(ShardGrinder[ExportSpec, ExportItem]):
 
     def grind(self, item: Item, body: ExportItem) -> Outcome:  # noqa: ARG002 - as in ShardGrinder
         output = _ExportOutput(self._store, self._spec, body, self._codec)
-        file = shard_file(self._store, self._spec.documents, body.shard)
+        file = open_shard(self._store, self._spec.documents, body.shard)
         return self.grind_shard(output, lambda: write_documents(file, output.part))
 
 
@@ -88,7 +88,7 @@ class _ExportOutput(PartOutput):
         super().__init__(store, spec, body.shard.name, body.inputs, PinnedUpload)
         self._ids, self._folder = body.shard.ids, f"{spec.place.folder}{body.folder}/"
         self.part = PartWriter(
-            codec, body.folder, self._create_export_file, store, spec.validation, held_rows(body.shard)
+            codec, body.folder, self._create_export_file, store, spec.validation, held_out_row_flags(body.shard)
         )
 
     def _create_export_file(self, name: str) -> HashedUpload:

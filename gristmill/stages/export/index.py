@@ -8,13 +8,13 @@ from contextlib import suppress
 from uuid import uuid4
 
 from gristmill.errors import DataError, GristmillError, NewerSchema, RecipeError, StoreError
-from gristmill.execution.claim import take_claim
+from gristmill.execution.claim import take_over_claim
 from gristmill.lake.address import export_index
 from gristmill.lake.asset_kind import pattern_as_regex
 from gristmill.lake.asset_kinds import EXPORT_INDEX, ledger_of_asset
-from gristmill.lake.ledger.files import as_json, told_change
+from gristmill.lake.ledger.files import as_json, change_in_words
 from gristmill.lake.ledger.folders.mark import remove_mark
-from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
+from gristmill.lake.ledger.folders.pinned_upload import upload_unless_pinned
 from gristmill.lake.ledger.index_ledger import IndexLedger, IndexWriter, read_index_ledger
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
@@ -31,18 +31,18 @@ from gristmill.stages.export.release import (
     build_release,
     check_small_files,
     release_document_files,
-    small_files,
+    small_release_files,
     write_large_files,
 )
 from gristmill.stages.mixing.index import (
     Closed,
     Index,
     Slice,
-    closed_slices,
+    compose_slice_index,
     finished_slice_heads,
     index_path,
+    open_index_reasons,
     slices_as_inputs,
-    why_open,
 )
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 
@@ -80,14 +80,14 @@ def index_export(
     writer = IndexWriter(store, asset)
     slices = finished_slice_heads(store, asset, mix, known)
     _check_slices(mix, export, slices)
-    index, _ = closed = closed_slices(store, asset, slices, known, sources)
+    index, _ = closed = compose_slice_index(store, asset, slices, known, sources)
     check_closed_mix(store, mix, [(each.stream, each.snapshot) for each in index.slices])
     release = declared_release(store, mix, export, index)
     _check_release(mix, export, release, slices)
     check_small_files(release, export.format)
     writing = f"{index.asset}/{WRITING}"
     mark = as_json({"folder": release.folder, "token": uuid4().hex})
-    take_claim(store, writing, mark, index.asset)
+    take_over_claim(store, writing, mark, index.asset)
     try:
         _write_release_index(writer, store, export, index, release)
     except GristmillError:
@@ -106,8 +106,8 @@ def _write_release_index(writer: IndexWriter, store: Store, export: Export, inde
         digests = write_large_files(store, release, export.format)
     for path, sha256 in digests.items():
         writer.add(path, sha256)
-    for path, data in small_files(release, export.format, digests).items():
-        with unless_pinned(store, path, hashlib.sha256(data).hexdigest()):
+    for path, data in small_release_files(release, export.format, digests).items():
+        with upload_unless_pinned(store, path, hashlib.sha256(data).hexdigest()):
             _check_unedited(store, release, path, data)
             writer.put(path, data)
     writer.put(index_path(index.asset), as_json(index))
@@ -126,7 +126,9 @@ def why_export_open(
         DataError: a ledger of a slice is wrong, or the format gives a file a name that is taken.
     """
     asset = export_index(mix.name, export.name)
-    index, _ = closed = closed_slices(store, asset, finished_slice_heads(store, asset, mix, known), known, sources)
+    index, _ = closed = compose_slice_index(
+        store, asset, finished_slice_heads(store, asset, mix, known), known, sources
+    )
     try:
         release = declared_release(store, mix, export, index)
     except TokensMissing as error:
@@ -148,8 +150,8 @@ def _why_open(store: Store, closed: Closed, export: Export, release: Release) ->
     digests = _unchanged_release_hashes(store, closed.content.asset, release)
     files: dict[str, bytes | None] = dict.fromkeys(release.sizes)
     if digests is not None:
-        files |= small_files(release, export.format, digests)
-    return why_open(store, closed, files, large=release.sizes)
+        files |= small_release_files(release, export.format, digests)
+    return open_index_reasons(store, closed, files, large=release.sizes)
 
 
 def declared_release(store: Store, mix: Mix, export: Export, index: Index) -> Release:
@@ -219,7 +221,7 @@ def release_folder(path: str) -> str:
     return found[0] if found else ""
 
 
-def old_release(ledger: IndexLedger, path: str) -> bool:
+def is_old_release(ledger: IndexLedger, path: str) -> bool:
     """Whether an object below an index belongs to a release that its ledger does not name, or says that one is written.
 
     Such objects stay until gc removes them, because someone may read them.
@@ -243,7 +245,7 @@ def _check_slices(mix: Mix, export: Export, slices: Mapping[str, Mapping[str, He
             if head.totals.get("shards") and made != declared:
                 raise RecipeError(
                     f"{export_index(mix.name, export.name)}: the slice {stream}/{snapshot} was made with other"
-                    f" options than the recipe has now: {told_change('format', made, declared)}; give the export"
+                    f" options than the recipe has now: {change_in_words('format', made, declared)}; give the export"
                     " another name, or make the slice again, which only a draft can"
                 )
 

@@ -9,7 +9,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.export import Oscar
 from gristmill.recipes.export_formats.codec import Codec, Content, ExportedFile, NotTaken, Release, ReleaseFile, Sink
-from gristmill.recipes.export_formats.cuts import cut_files
+from gristmill.recipes.export_formats.cuts import cut_release_files
 from gristmill.recipes.export_formats.gzip_lines import GzipLinesPart
 
 OTHER_LANGUAGE = "language is not exported"
@@ -45,7 +45,7 @@ class OscarCodec(Codec):
             by_language.setdefault((source.name.rpartition("/")[0], one), []).append(source)
         files: list[ReleaseFile] = []
         for (top, language), group in sorted(by_language.items()):
-            cut = list(cut_files(group, self.declared.part_bytes))
+            cut = list(cut_release_files(group, self.declared.part_bytes))
             folder = f"{top}/{language}/" if top else f"{language}/"
             for number, pieces in enumerate(cut, 1):
                 name = part_name(language, number) if len(cut) > 1 else part_name(language)

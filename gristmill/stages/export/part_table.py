@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Verdict, compared_counts
+from gristmill.execution.checks import Verdict, compared_counts_in_words
 from gristmill.execution.finding import Finding, difference_in_words
-from gristmill.execution.part_output import other_objects
+from gristmill.execution.part_output import part_object_findings
 from gristmill.lake.address import Place
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import unpack_bits
@@ -38,7 +38,7 @@ def check_export_complete(store: Store, documents: Sequence[Shard], parts: Seque
     """
     wrong = [*part_set_findings(place, documents, parts), *part_record_findings(store, place, parts)]
     refused = sum(number for part in parts for number in part.dropped.values())
-    facts = compared_counts(documents) | {"parts": len(parts), "rows refused": refused}
+    facts = compared_counts_in_words(documents) | {"parts": len(parts), "rows refused": refused}
     if wrong:
         facts |= {"troubles": len(wrong), "first": wrong[0].what}
         return Verdict("export_complete", passed=False, description=f"{wrong[0]}; {MEND}", metadata=facts)
@@ -89,7 +89,7 @@ def part_record_findings(store: Store, place: Place, parts: Sequence[Shard]) -> 
         except DataError as error:
             yield Finding(place.table, None, str(error).removeprefix(f"{place.table}: "))
             continue
-        yield from other_objects(record, sizes)
+        yield from part_object_findings(record, sizes)
 
 
 def _part_total_findings(place: Place, part: Shard, record: ExportedPart) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from gristmill.recipes.export import ExportFormat, format_of_parameters, format_
 from gristmill.recipes.export_formats.codec import Content, ExportedFile, Piece, Release, ReleaseFile, Sink
 from gristmill.recipes.export_formats.formats import code_of_format, codec_of_format
 from gristmill.stages.export.part import ExportedPart
-from gristmill.stages.mixing.index import Slice, closed_stream, index_path
+from gristmill.stages.mixing.index import Slice, index_path, stream_of_index
 
 RELEASE = "release.json"
 """The file of an export's index that names the release's folder, its files, and what each consists of."""
@@ -126,13 +126,13 @@ def release_document_files(store: Store, asset: str, slices: Sequence[Slice]) ->
     """
     sources: list[ExportedFile] = []
     for each in slices:
-        partition = place(closed_stream(asset, each.stream), each.snapshot)
+        partition = place(stream_of_index(asset, each.stream), each.snapshot)
         for row in read_ledger(store, partition)[1]:
             sources += ExportedPart.decode_from_row(row, partition.table).sources(each.stream)
     return sources
 
 
-def small_files(release: Release, declared: ExportFormat, sha256: Mapping[str, str]) -> dict[str, bytes]:
+def small_release_files(release: Release, declared: ExportFormat, sha256: Mapping[str, str]) -> dict[str, bytes]:
     """The small files of an index with a release, by their paths in the lake.
 
     Args:
@@ -156,7 +156,7 @@ def check_small_files(release: Release, declared: ExportFormat) -> None:
     Raises:
         DataError: the format gives a file a name that is taken.
     """
-    small_files(release, declared, dict.fromkeys(release.sizes, "0" * 64))
+    small_release_files(release, declared, dict.fromkeys(release.sizes, "0" * 64))
 
 
 def _check_names(release: Release, declared: ExportFormat, beside: Collection[str]) -> None:
@@ -199,14 +199,16 @@ def write_large_files(store: Store, release: Release, declared: ExportFormat) ->
         StoreError: an object of a part is not the one that its ledger names, or the lake does not answer.
     """
     with Uploads(store, PinnedUpload) as uploads:
-        for path, write in large_files(store, release, declared):
+        for path, write in large_release_files(store, release, declared):
             upload = uploads.open(path)
             write(upload)
             upload.close()
     return uploads.sha256()
 
 
-def large_files(store: Store, release: Release, declared: ExportFormat) -> Iterator[tuple[str, Callable[[Sink], None]]]:
+def large_release_files(
+    store: Store, release: Release, declared: ExportFormat
+) -> Iterator[tuple[str, Callable[[Sink], None]]]:
     """The path in the lake of each large file of a release, and what writes its bytes. Write them in this order.
 
     Args: as in write_large_files().

@@ -116,7 +116,7 @@ class BucketSort:
         first = self.hashes - self._held
         self._waiting, self._held = [], 0
         ordinals = np.arange(first, first + len(high), dtype=np.uint32)
-        return _by_bucket((high, low, ordinals), 0, self._buckets, self._buckets)
+        return _sort_block_by_bucket((high, low, ordinals), 0, self._buckets, self._buckets)
 
     def _spill_sorted_run(self) -> None:
         block, offsets = self._sort_waiting_hashes()
@@ -133,7 +133,7 @@ class BucketSort:
         high, low, ordinals = (
             np.concatenate(list(self._read_bucket_column(first, last, column))) for column in range(3)
         )
-        return _by_bucket((high, low, ordinals), first, last, self._buckets)
+        return _sort_block_by_bucket((high, low, ordinals), first, last, self._buckets)
 
     def _read_bucket_column(self, first: int, last: int, column: int) -> Iterator[NDArray[Any]]:
         """A column of some buckets, run by run."""
@@ -150,7 +150,7 @@ class BucketSort:
         return np.frombuffer(self._file.read(size), kind)
 
 
-def _by_bucket(block: Block, first: int, last: int, buckets: int) -> tuple[Block, Numbers]:
+def _sort_block_by_bucket(block: Block, first: int, last: int, buckets: int) -> tuple[Block, Numbers]:
     """A block sorted by bucket, and where each of the buckets from first to before last begins."""
     numbers = bucket_numbers(block[0], buckets)
     if last - first <= _BYTE:

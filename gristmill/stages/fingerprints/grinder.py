@@ -9,11 +9,11 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.recipes.duplicates.units import DocumentUnits, Unit, unit_of_parameters
-from gristmill.stages.fingerprints.key_rows import MEND, keyed_row
+from gristmill.stages.fingerprints.key_rows import MEND, keyed_row_type
 from gristmill.stages.fingerprints.part_writer import FingerprintWriter
 from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
 
@@ -49,7 +49,7 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
         super().__init__(job)
         self._unit: Unit = unit_of_parameters(self._spec.unit)
         key = self._unit.key if isinstance(self._unit, DocumentUnits) else "text"
-        self._decoder: msgspec.json.Decoder[TextRow] = msgspec.json.Decoder(keyed_row(key))
+        self._decoder: msgspec.json.Decoder[TextRow] = msgspec.json.Decoder(keyed_row_type(key))
         self._mend = MEND if "." in key else ""
 
     def grind(self, item: Item, body: FingerprintItem) -> Outcome:
@@ -58,7 +58,7 @@ class FingerprintGrinder(ShardGrinder[FingerprintSpec, FingerprintItem]):
         return self.grind_shard(part, lambda: self._fingerprint_shard_rows(body.documents, part))
 
     def _fingerprint_shard_rows(self, shard: Shard, writer: FingerprintWriter) -> None:
-        file = shard_file(self._store, self._spec.documents, shard)
+        file = open_shard(self._store, self._spec.documents, shard)
         first = 0
         for block in file.blocks(_BLOCK):
             held = [decode_rows(self._decoder, block, file.path, first, self._mend)]

@@ -15,7 +15,7 @@ KeyValue = str | int | float
 MEND = "a key is a string or a number; mend the raw data, or take another key"
 
 
-def keyed_row(key: str) -> type[TextRow]:
+def keyed_row_type(key: str) -> type[TextRow]:
     """The type of rows with a key: the ids, the text, and what is on the path of the key.
 
     Args:
@@ -44,7 +44,7 @@ def row_keys(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | 
         counts: counter of the rows without a key, by the reason.
 
     >>> line = b'{"id":"a","source":"s","text":"","metadata":{"n":1.0}}'
-    >>> row = msgspec.json.decode(line, type=keyed_row("metadata.n"))
+    >>> row = msgspec.json.decode(line, type=keyed_row_type("metadata.n"))
     >>> row_keys([row], "metadata.n", Counter())
     ['1']
     """
@@ -62,11 +62,11 @@ def row_keys(rows: Sequence[Any], key: str, counts: Counter[str]) -> list[str | 
             counts[NULL if value is None else ABSENT] += 1
             keys.append(None)
         else:
-            keys.append(_as_text(value))
+            keys.append(_key_as_text(value))
     return keys
 
 
-def _as_text(value: KeyValue) -> str:
+def _key_as_text(value: KeyValue) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)

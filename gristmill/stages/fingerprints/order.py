@@ -71,17 +71,17 @@ class Order(msgspec.Struct, frozen=True):
         return Order((*self.entries, *added))
 
 
-def round_key(number: int) -> str:
+def round_partition_key(number: int) -> str:
     """The partition key of a round: `r00001`."""
     return f"r{number:05d}"
 
 
-def order_path(dedupe: str) -> str:
+def dedupe_order_path(dedupe: str) -> str:
     """The path of the order of a recipe."""
     return f"{RESOLUTION.at(dedupe=dedupe).rpartition('/')[0]}/order.json"
 
 
-def parse_order(data: bytes, path: str) -> Order:
+def parse_dedupe_order(data: bytes, path: str) -> Order:
     """The order in the bytes of its file.
 
     Raises:

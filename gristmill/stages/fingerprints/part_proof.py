@@ -19,7 +19,7 @@ from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, part_nam
 from gristmill.stages.kind import KindBehaviour, KnownPart
 
 
-def _other_fields(row: Shard, made: Shard) -> Iterator[tuple[str, Any, Any]]:
+def _differing_fields(row: Shard, made: Shard) -> Iterator[tuple[str, Any, Any]]:
     """The name of each field in which a row differs from that which its record gives, and both values."""
     one, other = (msgspec.json.decode(as_json(each)) for each in (row, made))
     for name in sorted(one.keys() | other.keys()):
@@ -79,7 +79,7 @@ class Numbers(NamedTuple):
     ids: str = ""
 
 
-def _other_numbers(row: Shard, record: BinaryPartRecord, found: Numbers) -> Iterator[tuple[str, Any, Any]]:
+def _differing_numbers(row: Shard, record: BinaryPartRecord, found: Numbers) -> Iterator[tuple[str, Any, Any]]:
     """The name of each number in which a row differs from the files, and both values."""
     pairs = [("rows", row.rows, found.rows), ("ids", row.ids, found.ids), ("dropped", row.dropped, {})]
     for field, recorded, made in (("counts", row.counts, found.counts), ("facts", record.facts, found.facts)):
@@ -126,11 +126,11 @@ class BinaryPartKind(KindBehaviour):
             yield Finding(
                 partition.table, None, f"{who}: {difference_in_words('its folder is', folder, record.folder)}"
             )
-        for name, recorded, made in _other_fields(row, seal_row(row, record)):
+        for name, recorded, made in _differing_fields(row, seal_row(row, record)):
             yield Finding(partition.table, None, f"{who}: {difference_in_words(f'its {name} is', made, recorded)}")
         if wrong:
             return  # a damaged part is not decoded
-        for name, recorded, made in _other_numbers(row, record, self.numbers(ReadPart(*part, record))):
+        for name, recorded, made in _differing_numbers(row, record, self.numbers(ReadPart(*part, record))):
             yield Finding(
                 partition.table, None, f"{who}: {difference_in_words(f'{name} of its files:', made, recorded)}"
             )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.lake.asset_kinds import FINGERPRINTS
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.files import find_ledger, list_ledgers
+from gristmill.lake.ledger.files import find_head_and_table, list_ledgers
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import split_rows, unpacked_whole
 from gristmill.lake.store.protocol import Store
@@ -154,7 +154,7 @@ def parts_of_whole_texts(store: Store) -> dict[tuple[str, str, str], Fingerprint
     """
     parts: dict[tuple[str, str, str], FingerprintPart] = {}
     for there in list_ledgers(store, FINGERPRINTS.top_folder):
-        found = find_ledger(store, there) if there.kind is FINGERPRINTS else None
+        found = find_head_and_table(store, there) if there.kind is FINGERPRINTS else None
         if found and all(found[0].recipe.parameters.get(name) == value for name, value in _WHOLE_TEXT.items()):
             for row in found[1]:
                 part = FingerprintPart(store, row, there.table)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.checks import Check, alignment_check_with_asset
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan, shard_for_workers, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import documents_asset, place
@@ -39,7 +39,7 @@ class FingerprintStep(OneAssetStep):
         return Recipe(self.dedupe.name, FINGERPRINTING, self.dedupe.fingerprint_parameters, self.dedupe.draft)
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        return {"row_alignment": aligned_with(self.reads[0])}
+        return {"row_alignment": alignment_check_with_asset(self.reads[0])}
 
     def plan(self, store: Store) -> ShardPlan[FingerprintItem]:
         documents = place(self.reads[0], self.snapshot)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.lake.address import Place, blocklist_asset
-from gristmill.lake.identity import HASH_BYTES, digest_of, load_hashes, shared_by, sorted_pair_hashes
+from gristmill.lake.identity import HASH_BYTES, digest_of, hashes_shared_by, load_hashes, sorted_pair_hashes
 from gristmill.lake.ledger.files import read_table
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
@@ -38,11 +38,11 @@ def blocked_inputs(store: Store, documents: Place, shard: Shard, blocked: Hashes
     if any(len(hashes) for hashes in blocked.values()):
         index = load_hashes(store.read_range(documents.index(shard.name), 0, shard.rows * HASH_BYTES))
         for name, hashes in blocked.items():
-            hits[name] = [f"{high:016x}{low:016x}" for high, low in shared_by(hashes, index).tolist()]
+            hits[name] = [f"{high:016x}{low:016x}" for high, low in hashes_shared_by(hashes, index).tolist()]
     return [Input(blocklist_asset(name), shard.name, digest_of(sorted(hit))) for name, hit in hits.items()]
 
 
-def touched_shards(store: Store, made: Place, documents: Place, blocked: Hashes) -> list[str]:
+def shards_touched_by_blocklists(store: Store, made: Place, documents: Place, blocked: Hashes) -> list[str]:
     """The shards of a slice that are out of date because these lists changed.
 
     Args:

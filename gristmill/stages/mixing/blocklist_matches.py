@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.address import Place, blocklist_path, documents_asset, ledger_folder
-from gristmill.lake.identity import Pair, missing_from, sorted_pair_hashes
+from gristmill.lake.identity import Pair, hashes_missing_from, sorted_pair_hashes
 from gristmill.lake.ledger.files import list_ledgers, read_table
 from gristmill.lake.ledger.id_search import index_reader, load_indexes
 from gristmill.lake.rows.blocklists.blocklist import erased_pairs, read_blocklist
@@ -119,5 +119,5 @@ def _hashes_not_in_indexes(store: Store, partition: Place, hashes: NDArray[np.ui
     """The hashes that are in none of a partition's id indexes."""
     if len(hashes):
         for _, known in load_indexes(index_reader(store, partition), read_table(store, partition)):
-            hashes = missing_from(hashes, known)
+            hashes = hashes_missing_from(hashes, known)
     return hashes

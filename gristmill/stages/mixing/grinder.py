@@ -13,12 +13,12 @@ from gristmill.lake.address import Place, blocklist_path
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
-from gristmill.lake.rows.blocklists.blocklist_files import note_entries
+from gristmill.lake.rows.blocklists.blocklist_files import record_blocklist_entries
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.edits.transform import code_of_transforms
 from gristmill.recipes.selection import read_selection
 from gristmill.stages.mixing.columns.absent_columns import AbsentColumns
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.held_out import HeldOutFlags
 from gristmill.stages.mixing.row_filter import RowFilter
 
@@ -61,7 +61,7 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
         spec = self._spec
         blocklists = [self._load_blocklist(name, digest) for name, digest in sorted(spec.blocklists.items())]
         selection = read_selection(spec.selection)
-        transforms = transforms_named(selection.transforms, job.shelves)
+        transforms = transforms_of_selection(selection.transforms, job.shelves)
         check_worker(code_of_transforms(transforms), spec.code)
         self._filter = RowFilter(self._store, spec.documents, selection, blocklists, transforms)
         self._absence = AbsentColumns(self._store, spec.documents, selection.read_columns, spec.optional, job.shelves)
@@ -71,7 +71,7 @@ class MixingGrinder(ShardGrinder[MixingSpec, MixingItem]):
         blocklist = read_blocklist(self._store, name)
         if blocklist.digest != digest:
             raise StoreError(f"{blocklist_path(name)}: changed since this run was planned; run again")
-        note_entries(self._store, name)  # before a row is left out: whether an entry is lost is asked later
+        record_blocklist_entries(self._store, name)  # before a row is left out: whether an entry is lost is asked later
         return blocklist
 
     def grind(self, item: Item, body: MixingItem) -> Outcome:

@@ -77,7 +77,7 @@ class HeldOutFlags:
         return {"held": pack_bits(self.array)}
 
 
-def held_rows(shard: Shard) -> NDArray[np.bool_] | None:
+def held_out_row_flags(shard: Shard) -> NDArray[np.bool_] | None:
     """The flags of the rows of a mix's shard, one for each: whether it is held out; None if the mix has no key and its
     draw decides.
 

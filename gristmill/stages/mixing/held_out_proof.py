@@ -13,7 +13,7 @@ from gristmill.execution.finding import Finding, guard_proof
 from gristmill.lake.address import Place, attributes_beside, place
 from gristmill.lake.asset_kinds import DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.rows.batches import IdPair
@@ -21,7 +21,7 @@ from gristmill.lake.store.json_object import read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mixture.held_out import HeldOut, read_held_out
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.held_out import HeldOutFlags, held_rows
+from gristmill.stages.mixing.held_out import HeldOutFlags, held_out_row_flags
 from gristmill.stages.mixing.row_filter import RowFilter
 
 
@@ -54,11 +54,11 @@ def held_out_findings(store: Store, partition: Place, head: Ledger, shards: Sequ
 
 
 def _shard_flag_findings(store: Store, partition: Place, shard: Shard, keys: "_Keys") -> Iterator[Finding]:
-    recorded = held_rows(shard)
+    recorded = held_out_row_flags(shard)
     if recorded is None:
         yield Finding(partition.table, None, f"shard {shard.name}: it does not say which rows are held out")
         return
-    file, path = shard_file(store, partition, shard), partition.shard(shard.name)
+    file, path = open_shard(store, partition, shard), partition.shard(shard.name)
     computed = keys.expected_flags(shard.name, (row.pair for _, rows in file.rows(IdPair) for row in rows))
     if len(computed) != len(recorded):
         yield Finding(path, None, f"{len(computed)} of its rows are in the version before, and it has {len(recorded)}")

@@ -13,10 +13,10 @@ from gristmill.lake.asset_kinds import MIX, kind_of, ledger_of_asset, names_in_a
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import as_json, list_ledgers, read_head
-from gristmill.lake.ledger.index_ledger import IndexWriter, why_unlike
+from gristmill.lake.ledger.index_ledger import IndexWriter, index_differences
 from gristmill.lake.ledger.model import Ledger as Head
 from gristmill.lake.ledger.model import Upstream
-from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.ledger.schema import refuse_newer_schema
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.mix import Mix
@@ -74,7 +74,7 @@ def read_index(store: Store, asset: str) -> Index | None:
     tagged = store.read_tagged(path)
     if tagged is None:
         return None
-    refuse_newer(tagged[0], path)
+    refuse_newer_schema(tagged[0], path)
     try:
         return msgspec.json.decode(tagged[0], type=Index)
     except NOT_DECODED:
@@ -90,7 +90,7 @@ def index_path(asset: str) -> str:
     return f"{asset}/index.json"
 
 
-def closed_stream(asset: str, stream: str) -> str:
+def stream_of_index(asset: str, stream: str) -> str:
     """The address of a stream that an index closes, such as that of a token cache.
 
     Args:
@@ -108,7 +108,7 @@ def closed_stream(asset: str, stream: str) -> str:
 
 def slices_as_inputs(index: Index) -> tuple[Upstream, ...]:
     """The slices of an index, as inputs of what is made from them."""
-    return tuple(Upstream(closed_stream(index.asset, s.stream), s.snapshot, s.fingerprint) for s in index.slices)
+    return tuple(Upstream(stream_of_index(index.asset, s.stream), s.snapshot, s.fingerprint) for s in index.slices)
 
 
 def finished_slice_heads(
@@ -126,7 +126,7 @@ def finished_slice_heads(
     """
     found: dict[str, dict[str, Head]] = {}
     for stream in mix.streams:
-        heads = finished_slices(store, closed_stream(asset, stream.key), known[stream.key])
+        heads = finished_slices(store, stream_of_index(asset, stream.key), known[stream.key])
         documents = documents_asset(stream.source, stream.version)
         found[stream.key] = {key: head for key, head in heads.items() if is_made_from_documents(store, head, documents)}
     return found
@@ -239,7 +239,7 @@ class Closed(NamedTuple):
             raise DataError(f"{self.content.asset}: {'; '.join(self.held)}")
 
 
-def closed_slices(
+def compose_slice_index(
     store: Store,
     asset: str,
     by_stream: Mapping[str, Mapping[str, Head]],
@@ -282,7 +282,7 @@ def totals_of_slices(slices: Sequence[Slice]) -> dict[str, int]:
     return sum_counts(stream_slice.totals for stream_slice in slices)
 
 
-def index_mix(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
+def write_mix_index(store: Store, mix: Mix, sources: Mapping[str, Source], known: Mapping[str, Sequence[str]]) -> Index:
     """Writes the index of a mix, unless the lake has the same index already.
 
     Args:
@@ -315,10 +315,10 @@ def why_mix_open(
     """The reasons why the index of a mix would be written again; empty if the lake has it. The arguments are those of
     index_mix.
     """
-    return why_open(store, current_mix_index(store, mix, sources, known), {})
+    return open_index_reasons(store, current_mix_index(store, mix, sources, known), {})
 
 
-def why_open(
+def open_index_reasons(
     store: Store,
     closed: Closed,
     files: Mapping[str, bytes | None],
@@ -340,7 +340,7 @@ def why_open(
     if read_index(store, index.asset) is None and store.head(ledger_of_asset(index.asset)) is None:
         return ("never made", *held)
     files = {**files, index_path(index.asset): as_json(index)}
-    why = tuple(why_unlike(store, index.asset, slices_as_inputs(index), files, large))
+    why = tuple(index_differences(store, index.asset, slices_as_inputs(index), files, large))
     if not why:
         closed.check()
     return (*why, *held)
@@ -352,4 +352,4 @@ def current_mix_index(
     """The index of a mix as it would be closed now. The arguments are those of index_mix."""
     streams = finished_slice_heads(store, mix_index(mix.name), mix, known)
     check_one_key({stream: tuple(heads.values()) for stream, heads in streams.items()})
-    return closed_slices(store, mix_index(mix.name), streams, known, sources)
+    return compose_slice_index(store, mix_index(mix.name), streams, known, sources)

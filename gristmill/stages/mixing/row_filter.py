@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import Pair, PairDigest
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import AttributeRow, parse_rows
@@ -57,7 +57,7 @@ class _BlockOrigin(NamedTuple):
     first: int
 
 
-def failure_in(path: str, first: int, error: ValueRefused | RuleFailed | RulesStopped) -> DataError:
+def locate_rule_error(path: str, first: int, error: ValueRefused | RuleFailed | RulesStopped) -> DataError:
     """The error of a rule, with the file and the row that it is about.
 
     Args:
@@ -131,9 +131,9 @@ class RowFilter:
                 shard has other rows or ids than its ledger says, which is raised after its last block.
             StoreError: an object is not the one that its ledger names; this is raised after its last block.
         """
-        file = shard_file(self._store, self._documents, shard)
+        file = open_shard(self._store, self._documents, shard)
         feeds = {
-            name: shard_file(self._store, attributes_beside(self._documents, name), beside).open_row_feed()
+            name: open_shard(self._store, attributes_beside(self._documents, name), beside).open_row_feed()
             for name, beside in sorted(sets.items())
         }
         ids = PairDigest()
@@ -221,7 +221,7 @@ class RowFilter:
             try:
                 by_rules = self._engine.decide_rows({name: values[name] for name in self._ruled}).astype(np.int64)
             except (ValueRefused, RuleFailed, RulesStopped) as error:
-                raise failure_in(origin.path, origin.first, error) from error
+                raise locate_rule_error(origin.path, origin.first, error) from error
             dropped = (decisions == 0) & (by_rules > 0)
             decisions[dropped] = by_rules[dropped] + len(reasons)
             reasons += self._engine.reasons

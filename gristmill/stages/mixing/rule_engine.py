@@ -219,7 +219,7 @@ class RuleEngine:
         self._limits = limits or LIMITS
         self.reasons = tuple(rule.name for rule in self._rules)
         """The names of the rules. A decision k > 0 means that `reasons[k - 1]` dropped the row."""
-        drops = drop_conditions(include, exclude)
+        drops = rule_drop_conditions(include, exclude)
         cases = " ".join(f"WHEN {drop} THEN {k}" for k, drop in enumerate(drops, 1))
         self._query = _decision_query(f"CASE {cases} ELSE 0 END" if cases else "0")
         self._queries = [_decision_query(drop) for drop in drops]
@@ -317,10 +317,10 @@ class RuleEngine:
         return RulesStopped(rows, ", ".join(self.reasons), reason_of_all)
 
     def _send_rule_query(self, query: str, table: "pa.Table") -> tuple[str, bytes]:
-        return ask_about(query, table, self._limits)
+        return run_rule_query(query, table, self._limits)
 
 
-def ask_about(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str, bytes]:
+def run_rule_query(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str, bytes]:
     """The fault, or else the values of the query's column `decision` for a slice of rows.
 
     Raises:
@@ -336,7 +336,7 @@ def ask_about(query: str, table: "pa.Table", limits: ProcessLimits) -> tuple[str
     return answer.words + limit, decisions
 
 
-def drop_conditions(include: Sequence[Rule], exclude: Sequence[Rule]) -> list[str]:
+def rule_drop_conditions(include: Sequence[Rule], exclude: Sequence[Rule]) -> list[str]:
     """The SQL condition under which each rule drops a row, include rules first."""
     drops = [f"(\n{rule.where}\n) IS NOT TRUE" for rule in include]
     return [*drops, *(f"(\n{rule.where}\n) IS TRUE" for rule in exclude)]

@@ -12,8 +12,8 @@ from gristmill.stages.mixing.rule_engine import (
     RuleEngine,
     RuleFailed,
     RulesStopped,
-    ask_about,
-    drop_conditions,
+    rule_drop_conditions,
+    run_rule_query,
     table_slices,
 )
 
@@ -41,7 +41,7 @@ class RuleVerdicts:
 
     def __init__(self, selection: Selection) -> None:
         self._engine = RuleEngine(selection.columns, selection.include, selection.exclude)
-        self._drops = drop_conditions(selection.include, selection.exclude)
+        self._drops = rule_drop_conditions(selection.include, selection.exclude)
         self._masks = [self._drops[start : start + _BITS] for start in range(0, len(self._drops), _BITS)]
 
     def dropped_rows(self, table: "pa.Table") -> "NDArray[np.bool_]":
@@ -102,7 +102,7 @@ def _query_answers(query: str, table: "pa.Table") -> "NDArray[np.int64] | None":
     import numpy as np  # noqa: PLC0415 - comes with pyarrow
 
     try:
-        words, answers = ask_about(query, table, LIMITS)
+        words, answers = run_rule_query(query, table, LIMITS)
     except RuleStopped:
         return None
     return None if words else np.frombuffer(answers, np.int64)

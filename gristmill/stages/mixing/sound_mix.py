@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError, NewerSchema
 from gristmill.lake.address import Place, mix_asset, mix_index, place
 from gristmill.lake.asset_kinds import ledger_of_asset
-from gristmill.lake.identity import HASH_BYTES, Pair, load_hashes, shared_by, sorted_pair_hashes
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.identity import HASH_BYTES, Pair, hashes_shared_by, load_hashes, sorted_pair_hashes
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.counts import sum_counts
 from gristmill.lake.ledger.files import read_head, read_table
 from gristmill.lake.ledger.index_ledger import IndexLedger, read_index_ledger
@@ -146,7 +146,7 @@ def _find_shared_documents(store: Store, one: Place, other: Place) -> Iterator[t
             load_hashes(store.read_range(where.index(each.name), 0, each.rows * HASH_BYTES))
             for where, each in ((one, shard), (other, twin))
         ]
-        shared = shared_by(*indexes)
+        shared = hashes_shared_by(*indexes)
         if len(shared):
             yield shard, shared
 
@@ -154,7 +154,7 @@ def _find_shared_documents(store: Store, one: Place, other: Place) -> Iterator[t
 def _first_shared_pair(store: Store, partition: Place, shard: Shard, shared: NDArray[np.uint64]) -> Pair:
     """The first row of a shard whose hash is among some."""
     wanted = set(map(tuple, shared.tolist()))
-    for _, rows in shard_file(store, partition, shard).rows(IdPair):
+    for _, rows in open_shard(store, partition, shard).rows(IdPair):
         for row in rows:
             if tuple(sorted_pair_hashes([row.pair])[0].tolist()) in wanted:
                 return row.pair

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, Verdict, blocklist_respected, ids_stable, ids_unique
+from gristmill.execution.checks import Check, Verdict, check_blocklist, check_stable_ids, check_unique_ids
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, blocklist_asset, documents_asset, mix_asset, place
@@ -17,11 +17,11 @@ from gristmill.lake.ledger.model import Input, Recipe, Shard, Upstream
 from gristmill.lake.rows.blocklists.blocklist import Blocklist, read_blocklist
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import code_of_transforms
-from gristmill.recipes.mix import Mix, selection_recipe
+from gristmill.recipes.mix import Mix, recipe_of_selection
 from gristmill.recipes.selection import Selection
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.blocklist_inputs import blocked_inputs, hashes_by_name
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.grinder import MixingItem, MixingSpec
 
 
@@ -60,7 +60,7 @@ class MixingStep(OneAssetStep):
 
     def checks(self, asset: str) -> Mapping[str, Check]:
         every: dict[str, Check] = {
-            "ids_unique": ids_unique,
+            "ids_unique": check_unique_ids,
             "ids_stable": self._ids_stable,
             "blocklist_respected": self._blocklist_respected,
         }
@@ -68,11 +68,11 @@ class MixingStep(OneAssetStep):
 
     def _ids_stable(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         before = place(documents_asset(self.source, self.version), partition.snapshot)
-        return ids_stable(store, before, read_ledger(store, before)[1], partition, shards)
+        return check_stable_ids(store, before, read_ledger(store, before)[1], partition, shards)
 
     def _blocklist_respected(self, store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
         blocklists = [read_blocklist(store, name) for name in self.selection.blocklists]
-        return blocklist_respected(store, partition, shards, blocklists)
+        return check_blocklist(store, partition, shards, blocklists)
 
     def attribute_set_place(self, name: str) -> Place:
         """The partition of an attribute set that the selection reads."""
@@ -107,7 +107,7 @@ class MixingStep(OneAssetStep):
             inputs += blocked_inputs(store, documents, shard, blocked)
             beside = {name: rows[shard.name] for name, rows in sets.items()}
             bodies[shard.name] = MixingItem(shard, beside, tuple(inputs))
-        transforms = transforms_named(self.selection.transforms, self.shelves)
+        transforms = transforms_of_selection(self.selection.transforms, self.shelves)
         recipe = self.recipe
         if any(each.draft for each in transforms):  # its code may change, so what it made is made again
             recipe = msgspec.structs.replace(recipe, draft=True)
@@ -155,7 +155,7 @@ def revision_step(source: Source, version: str, snapshot: str, shelves: tuple[st
         snapshot=snapshot,
         selection=revision,
         asset=documents_asset(source.name, version),
-        recipe=selection_recipe(f"{source.name}/{version}", revision, draft=source.draft),
+        recipe=recipe_of_selection(f"{source.name}/{version}", revision, draft=source.draft),
         shelves=shelves,
     )
 
@@ -169,6 +169,6 @@ def stream_step(mix: Mix, stream: str, snapshot: str, shelves: tuple[str, ...]) 
         snapshot=snapshot,
         selection=chosen,
         asset=mix_asset(mix.name, stream),
-        recipe=selection_recipe(f"{mix.name}/{stream}", chosen, draft=mix.draft),
+        recipe=recipe_of_selection(f"{mix.name}/{stream}", chosen, draft=mix.draft),
         shelves=shelves,
     )

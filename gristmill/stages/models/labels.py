@@ -13,7 +13,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import LABELS
 from gristmill.lake.identity import Pair, digest_of
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.folders.whole_folder import is_whole
 from gristmill.lake.rows.batches import TextRow
@@ -26,7 +26,14 @@ from gristmill.recipes.code.digest import code_of_read
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet, check_label
 from gristmill.recipes.raw_object import Copied, LeftOut, RawObject, Refused
 from gristmill.stages.models.brought import IN_LAKE
-from gristmill.stages.models.ledger import FolderLedger, Inputs, find_folder, read_file, read_folder, write_folder
+from gristmill.stages.models.ledger import (
+    FolderLedger,
+    Inputs,
+    find_folder_ledger,
+    read_file,
+    read_folder,
+    write_folder,
+)
 
 ROWS = "rows.jsonl"
 TRAIN: Literal["train"] = "train"
@@ -80,7 +87,7 @@ def make_labels(store: Store, labelled: LabelledSet, say: Say) -> tuple[FolderLe
         DataError: there are no texts, or all have the same label; or documents are not in the lake.
     """
     asset = LABELS.at(labels=labelled.name)
-    old = find_folder(store, asset)
+    old = find_folder_ledger(store, asset)
     code = code_of_read(labelled)
     if code.problem:
         raise RecipeError(f"{asset}: {code.problem}")
@@ -268,13 +275,13 @@ def drawn_documents(store: Store, draw: Draw) -> Iterator[TextRow]:
     """
     for where in _drawn_partitions(draw):
         for shard in read_ledger(store, where)[1]:
-            for _, documents in shard_file(store, where, shard).rows(TextRow):
+            for _, documents in open_shard(store, where, shard).rows(TextRow):
                 yield from (row for row in documents if draw.share >= 1 or draw_fraction(row.pair) < draw.share)
 
 
 def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) -> Iterator[tuple[LabelledText, str]]:
     """The rows of a brought file. It is hashed first: a reader sees only the file of the recipe."""
-    raw, where = brought_file(store, labelled)
+    raw, where = brought_label_file(store, labelled)
     found = hashlib.sha256()
     for piece in raw.chunks():
         found.update(piece)
@@ -283,7 +290,7 @@ def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) ->
             f"labelled set {labelled.name!r}: {where} has sha256 {found.hexdigest()}, the recipe says"
             f" {labelled.sha256}; restore the file, or mend sha256="
         )
-    raw, _ = brought_file(store, labelled)
+    raw, _ = brought_label_file(store, labelled)
     for row in labelled.read(raw) if labelled.read else ():
         document = msgspec.json.decode(row.line, type=Document) if isinstance(row, Copied) else row
         if isinstance(document, LeftOut):
@@ -307,7 +314,7 @@ def _rows_of_file(store: Store, labelled: LabelledSet, dropped: Counter[str]) ->
         dropped[f"refused: {refused.reason}"] += 1
 
 
-def brought_file(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
+def brought_label_file(store: Store, labelled: LabelledSet) -> tuple[RawObject, str]:
     """The file that a labelled set brings, and where it is.
 
     Args:

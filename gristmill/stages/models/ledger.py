@@ -9,10 +9,10 @@ import msgspec
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.asset_kinds import LABELS, MODEL, ledger_of_asset
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import as_json, told_changes
-from gristmill.lake.ledger.folders.whole_folder import WRITING, write_whole
+from gristmill.lake.ledger.files import as_json, changes_in_words
+from gristmill.lake.ledger.folders.whole_folder import WRITING, write_whole_folder
 from gristmill.lake.ledger.model import Recipe
-from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.ledger.schema import refuse_newer_schema
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.models.labelled_set import LabelledSet
@@ -66,7 +66,7 @@ def model_address(recipe: LabelledSet | Model) -> str:
     return MODEL.at(model=recipe.name) if isinstance(recipe, Model) else LABELS.at(labels=recipe.name)
 
 
-def find_folder(store: Store, asset: str) -> FolderLedger | None:
+def find_folder_ledger(store: Store, asset: str) -> FolderLedger | None:
     """The ledger of a labelled set or a model; None if the lake does not have it.
 
     Args:
@@ -81,7 +81,7 @@ def find_folder(store: Store, asset: str) -> FolderLedger | None:
     tagged = store.read_tagged(path)
     if tagged is None:
         return None
-    refuse_newer(tagged[0], path)
+    refuse_newer_schema(tagged[0], path)
     ledger = decode_object(tagged[0], FolderLedger, path, "a ledger", f"remove it and make {asset} again")
     if ledger.asset != asset or ledger.with_digest() != ledger:
         raise DataError(f"{path}: was changed by hand; remove it and make {asset} again")
@@ -94,7 +94,7 @@ def read_folder(store: Store, asset: str) -> FolderLedger:
     Raises:
         DataError: the lake does not have it, or its ledger is wrong.
     """
-    ledger = find_folder(store, asset)
+    ledger = find_folder_ledger(store, asset)
     if ledger is None:
         raise DataError(
             f"{asset}: not there yet; make it: `gristmill make LAKE {asset}`, or materialize {asset} in Dagster"
@@ -110,12 +110,12 @@ def check_same_recipe(old: FolderLedger, recipe: Recipe) -> None:
     """
     if old.recipe.digest != recipe.digest and not (old.recipe.draft and recipe.draft):
         raise RecipeError(
-            f"{old.asset} is there already, but its recipe changed: {told_changes(old.recipe, recipe)};"
+            f"{old.asset} is there already, but its recipe changed: {changes_in_words(old.recipe, recipe)};"
             " declare the change under the next number, or mark drafts with draft=True from the start"
         )
 
 
-def kept_folder(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger:
+def ledger_to_keep(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger:
     """The ledger of a model that is kept. If its recipe is no draft any more, the ledger says so from now on.
 
     Args:
@@ -126,7 +126,7 @@ def kept_folder(store: Store, old: FolderLedger, recipe: Recipe) -> FolderLedger
     if not old.recipe.draft or recipe.draft:
         return old
     ledger = msgspec.structs.replace(old, recipe=recipe).with_digest()
-    write_whole(store, old.asset, {}, as_json(ledger), lambda: find_folder(store, old.asset) == old)
+    write_whole_folder(store, old.asset, {}, as_json(ledger), lambda: find_folder_ledger(store, old.asset) == old)
     return ledger
 
 
@@ -174,8 +174,9 @@ def write_folder(
         folder=folder,
         facts=dict(facts),
     ).with_digest()
-    write_whole(
-        store, asset, files, as_json(ledger), lambda: find_folder(store, asset) == old, lambda: strays(store, ledger)
+    data = as_json(ledger)
+    write_whole_folder(
+        store, asset, files, data, lambda: find_folder_ledger(store, asset) == old, lambda: strays(store, ledger)
     )
     return ledger
 

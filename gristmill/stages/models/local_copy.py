@@ -20,7 +20,7 @@ _YOUNG = 3600
 """Seconds for which a copy is not removed after its last use: a process may be about to open it."""
 
 
-def copies_folder() -> Path:
+def model_copies_folder() -> Path:
     """The folder of the copies: in the folder for temporary files (TMPDIR), for this user alone. It is made.
 
     Raises:
@@ -37,7 +37,7 @@ def copies_folder() -> Path:
     return folder
 
 
-def local_files(store: Store, fingerprints: Mapping[str, str], copies: Path | None = None) -> dict[str, Path]:
+def copy_models_locally(store: Store, fingerprints: Mapping[str, str], copies: Path | None = None) -> dict[str, Path]:
     """The files of models on this machine, for `open=` of a tagger.
 
     Args:
@@ -54,7 +54,7 @@ def local_files(store: Store, fingerprints: Mapping[str, str], copies: Path | No
     """
     if not fingerprints:
         return {}
-    copies = copies or copies_folder()
+    copies = copies or model_copies_folder()
     found: dict[str, Path] = {}
     for name, fingerprint in fingerprints.items():
         ledger = read_folder(store, MODEL.at(model=name))

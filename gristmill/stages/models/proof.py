@@ -15,7 +15,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.models.labels import read_labels
 from gristmill.stages.models.ledger import (
     FolderLedger,
-    find_folder,
+    find_folder_ledger,
     folder_fingerprint,
     read_file,
     strays,
@@ -32,7 +32,7 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
     """
     path = ledger_of_asset(asset)
     try:
-        ledger = find_folder(store, asset)
+        ledger = find_folder_ledger(store, asset)
     except DataError as error:
         yield unreadable_finding(path, error)
         return
@@ -60,7 +60,9 @@ def folder_findings(store: Store, asset: str, say: Say) -> Iterator[Finding]:
 def _current_input_fingerprint(store: Store, asset: str, snapshot: str) -> str | None:
     """The fingerprint of an input today; None if it is not there, or not valid, which its own audit reports."""
     try:
-        found = find_folder(store, asset) if kind_of(asset) is LABELS else read_head(store, place(asset, snapshot))
+        found = (
+            find_folder_ledger(store, asset) if kind_of(asset) is LABELS else read_head(store, place(asset, snapshot))
+        )
     except DataError:
         return None
     return found.fingerprint if found else None

@@ -29,8 +29,8 @@ from gristmill.stages.models.labels import HELD_OUT, TRAIN, LabelledText, make_l
 from gristmill.stages.models.ledger import (
     FolderLedger,
     check_same_recipe,
-    find_folder,
-    kept_folder,
+    find_folder_ledger,
+    ledger_to_keep,
     read_file,
     write_folder,
 )
@@ -58,7 +58,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
         DataError: the labelled set is not in the lake, or no classifier can be trained on it.
     """
     asset, recipe = MODEL.at(model=model.name), model.recipe
-    old = find_folder(store, asset)
+    old = find_folder_ledger(store, asset)
     if old is not None:
         check_same_recipe(old, recipe)
         other = has_other_documents(store, old, model.overlaps) if model.overlaps else has_other_labels(store, old)
@@ -66,7 +66,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
         if same and is_whole(store, asset, old.files):
             for name in old.opened:
                 read_file(store, old, name)
-            return kept_folder(store, old, recipe), False
+            return ledger_to_keep(store, old, recipe), False
     if model.overlaps is not None:
         return make_overlaps(store, model, model.overlaps, say, old), True
     if model.training is None:
@@ -77,7 +77,7 @@ def make_model(store: Store, model: Model, say: Say) -> tuple[FolderLedger, bool
     return _train_model_folder(store, model, model.training, say, old), True
 
 
-def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
+def make_model_or_labels(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[FolderLedger, bool]:
     """Makes a labelled set or a model: see make_labels() and make_model().
 
     Returns:
@@ -88,7 +88,7 @@ def make_folder(store: Store, recipe: LabelledSet | Model, say: Say) -> tuple[Fo
 
 def has_other_labels(store: Store, ledger: FolderLedger) -> bool:
     """Whether the labelled set that a model was trained on has changed since. One that is lost has not changed."""
-    found = [(find_folder(store, asset), fingerprint) for asset, _, fingerprint in ledger.inputs]
+    found = [(find_folder_ledger(store, asset), fingerprint) for asset, _, fingerprint in ledger.inputs]
     return any(labels is not None and labels.fingerprint != fingerprint for labels, fingerprint in found)
 
 

@@ -93,7 +93,7 @@ def read_members(store: Store, part: Shard, table: str, rank: int, shards: int) 
     return members
 
 
-def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def find_member_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The index of each document's record, and whether the document has one; shape (n,) each.
 
     Args:
@@ -106,7 +106,7 @@ def find_nodes(records: Records, nodes: Nodes) -> tuple[NDArray[np.int64], NDArr
     return at, known
 
 
-def people_table(members: Records, pairs: Sequence[Pair], order: Order, tables: Sequence[Table]) -> bytes:
+def encode_clusters_parquet(members: Records, pairs: Sequence[Pair], order: Order, tables: Sequence[Table]) -> bytes:
     """The bytes of `clusters.parquet`. Its rows are ordered by cluster, and in it by rank, shard and row.
 
     Args:

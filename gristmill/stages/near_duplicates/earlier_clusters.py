@@ -12,7 +12,7 @@ from gristmill.stages.near_duplicates.cluster_files import (
     MEMBER,
     Records,
     decode_cluster_records,
-    find_nodes,
+    find_member_nodes,
     read_members,
 )
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs
@@ -58,7 +58,7 @@ class EarlierClusters:
         for rank in np.unique(ranks).tolist():
             (of_rank,) = np.nonzero(ranks == rank)
             members = self._members_of_snapshot(rank)
-            at, known = find_nodes(members, nodes[of_rank])
+            at, known = find_member_nodes(members, nodes[of_rank])
             firsts[of_rank[known]] = members["first"][at[known]]
         return firsts
 

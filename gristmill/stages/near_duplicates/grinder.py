@@ -17,7 +17,7 @@ from gristmill.recipes.duplicates.dedupe import Dedupe, Scope
 from gristmill.recipes.duplicates.units import unit_of_parameters
 from gristmill.stages.fingerprints.binary_part import BinaryPart
 from gristmill.stages.fingerprints.order import Order
-from gristmill.stages.near_duplicates.cluster_files import Records, people_table, write_members
+from gristmill.stages.near_duplicates.cluster_files import Records, encode_clusters_parquet, write_members
 from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.grouping import Values, group_pairs
 from gristmill.stages.near_duplicates.inputs import ClusterInputs
@@ -141,7 +141,7 @@ class Round:
         everything = np.concatenate([members, kept])
         everything.sort(order="node", kind="stable")
         pairs = document_pairs(self._printed, everything["node"])
-        return people_table(everything, pairs, self._inputs.order, self._inputs.fingerprints)
+        return encode_clusters_parquet(everything, pairs, self._inputs.order, self._inputs.fingerprints)
 
     def _open_similarity(self) -> Similarity:
         inputs, unit = self._inputs, self._inputs.unit

@@ -12,8 +12,8 @@ from gristmill.stages.near_duplicates.earlier_clusters import EarlierClusters
 from gristmill.stages.near_duplicates.nodes import (
     Nodes,
     edition_source_numbers,
-    in_order,
     rank_of_nodes,
+    resolution_order_keys,
     source_slots_of_ranks,
 )
 
@@ -61,14 +61,14 @@ def group_pairs(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: Earli
         values: value of each document (n). The document with the greatest is kept; None: the first. Equal values: the
             first of these documents.
     """
-    slots, may = source_slots_of_ranks(order), _may_join(one, other, old, earlier, order)
+    slots, may = source_slots_of_ranks(order), _may_join_cluster(one, other, old, earlier, order)
     one, other, old = one[may], other[may], old[may]
     nodes = np.unique(np.concatenate([other, one[~old]]))
     joined = connected_components(len(nodes), np.searchsorted(nodes, one[~old]), np.searchsorted(nodes, other[~old]))
     firsts, touched = _earlier_cluster_joins(
         joined[np.searchsorted(nodes, other[old])], one[old], earlier, slots, len(nodes)
     )
-    by = np.lexsort((nodes, in_order(nodes, slots), joined))
+    by = np.lexsort((nodes, resolution_order_keys(nodes, slots), joined))
     heads = by[_is_first_of_equals(joined[by])]  # the first document of each component
     is_new = firsts[joined[heads]] == _NONE
     firsts[joined[heads[is_new]]] = nodes[heads[is_new]]
@@ -83,7 +83,7 @@ def group_pairs(one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: Earli
         clusters=clusters,
         firsts=different,
         kept=_choose_kept_documents(different, nodes[heads[is_new]], kept, known["kept"], is_known),
-        sizes=counts + _sizes_before(different, nodes[heads[is_new]], known["size"], is_known),
+        sizes=counts + _earlier_cluster_sizes(different, nodes[heads[is_new]], known["size"], is_known),
         numbers=known["cluster"].astype(np.uint64),
         touched=touched,
     )
@@ -99,7 +99,7 @@ def _is_first_of_equals(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return begins
 
 
-def _may_join(
+def _may_join_cluster(
     one: Nodes, other: Nodes, old: NDArray[np.bool_], earlier: EarlierClusters, order: Order
 ) -> NDArray[np.bool_]:
     """Whether each pair counts: not if its cluster keeps another edition of a source of the component (n)."""
@@ -134,7 +134,7 @@ def _earlier_cluster_joins(joined: NDArray[np.int64], heads: Nodes, earlier: Ear
         return firsts, 0
     different, places = np.unique(heads, return_inverse=True)
     found = earlier.first_documents(different)[places]
-    by = np.lexsort((found, in_order(found, slots), joined))
+    by = np.lexsort((found, resolution_order_keys(found, slots), joined))
     joined, found = joined[by], found[by]
     begins = _is_first_of_equals(joined)
     firsts[joined[begins]] = found[begins]
@@ -163,7 +163,7 @@ def _choose_kept_documents(firsts: Nodes, new: Nodes, kept: Nodes, known: Nodes,
     return found.astype(np.uint64)
 
 
-def _sizes_before(
+def _earlier_cluster_sizes(
     firsts: Nodes, new: Nodes, known: NDArray[np.uint32], is_known: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """How many documents of each cluster are of earlier rounds."""

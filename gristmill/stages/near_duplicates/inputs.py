@@ -9,14 +9,14 @@ from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
 from gristmill.lake.asset_kinds import CLUSTERS, HASH_RUNS, RESOLUTION, VERDICTS
 from gristmill.lake.identity import digest_of
-from gristmill.lake.ledger.files import find_ledger, read_ledger
+from gristmill.lake.ledger.files import find_head_and_table, read_ledger
 from gristmill.lake.ledger.model import Input, Shard, Upstream
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.fingerprints.binary_part import check_recipes
 from gristmill.stages.fingerprints.compared import compared_families
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 
 EDITIONS = 1
 """Version of the way we compare editions. Raising it makes the rounds again that have several editions of a source."""
@@ -54,7 +54,7 @@ class Table:
         Raises:
             DataError: the partition is missing, its ledger is damaged, or a part of a dedupe is of another recipe.
         """
-        found = find_ledger(store, of) if may_lack else read_ledger(store, of)
+        found = find_head_and_table(store, of) if may_lack else read_ledger(store, of)
         if found is None:
             return cls(of, None, {})
         ledger, rows = found
@@ -132,7 +132,10 @@ class ClusterInputs:
             Table.read(store, place(HASH_RUNS.at(dedupe=name, source=entry.source), entry.snapshot), may_lack=True)
             for entry in ranked
         ]
-        earlier = [Table.read(store, place(CLUSTERS.at(dedupe=name), round_key(before))) for before in range(1, number)]
+        earlier = [
+            Table.read(store, place(CLUSTERS.at(dedupe=name), round_partition_key(before)))
+            for before in range(1, number)
+        ]
         label_set = unit.score.partition("__")[0]
         texts = [
             Table.read(
@@ -146,7 +149,7 @@ class ClusterInputs:
             rank: Table.read(store, _score_set_place(dedupe, ranked[rank].source, ranked[rank].snapshot, label_set))
             for rank in (new if unit.keeper == "score" else ())
         }
-        verdicts = Table.read(store, place(VERDICTS.at(dedupe=name), round_key(number)))
+        verdicts = Table.read(store, place(VERDICTS.at(dedupe=name), round_partition_key(number)))
         found = cls(dedupe, order, number, prints, runs, verdicts, earlier, texts, scores)
         found._check_earlier()
         found._check_scores()

@@ -19,16 +19,16 @@ _BITS = 52  # of 64: every number in JSON holds them
 _NONE = np.uint64(2**64 - 1)  # above all numbers
 
 
-def cluster_number(pair: Pair) -> int:
+def wished_cluster_number(pair: Pair) -> int:
     """The wished number of a cluster, below 2^52: the high bits of XXH3-64 of (source, id) of its first document.
 
-    >>> cluster_number(("wiki", "d1")) < 2**52
+    >>> wished_cluster_number(("wiki", "d1")) < 2**52
     True
     """
     return xxhash.xxh3_64_intdigest(canonical_bytes(pair)) >> 64 - _BITS
 
 
-def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
+def make_numbers_distinct(wished: Nodes, taken: Nodes) -> Nodes:
     """The numbers of clusters, changed so that they differ from each other and from others (n): one that is taken gives
     way to the next above.
 
@@ -36,7 +36,7 @@ def free_numbers(wished: Nodes, taken: Nodes) -> Nodes:
         wished: numbers that the clusters would have by themselves (n).
         taken: the numbers of other clusters (m).
 
-    >>> free_numbers(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
+    >>> make_numbers_distinct(np.array([7, 3, 7, 8], np.uint64), np.array([3], np.uint64)).tolist()
     [7, 4, 8, 9]
     """
     numbers, taken = wished.copy(), np.append(np.unique(taken), _NONE)
@@ -62,8 +62,8 @@ def new_cluster_records(grouped: Grouped, printed: PrintedDocuments, taken: Node
     records["size"], records["cluster"] = grouped.sizes, grouped.numbers
     (new,) = np.nonzero(grouped.numbers == 0)
     firsts = grouped.firsts[new]
-    wished = np.array([cluster_number(pair) for pair in document_pairs(printed, firsts)], np.uint64)
-    records["cluster"][new] = free_numbers(wished, taken)
+    wished = np.array([wished_cluster_number(pair) for pair in document_pairs(printed, firsts)], np.uint64)
+    records["cluster"][new] = make_numbers_distinct(wished, taken)
     return records
 
 

@@ -42,10 +42,10 @@ def nodes_of_hashes(
     for what, found, bits in (("shards", shards, _SHARD), ("documents", documents, _DOCUMENT), ("ranks", ranks, _RANK)):
         if np.size(found) and int(np.max(found)) >> bits:
             raise DataError(f"{where}: near duplicates are compared among at most {1 << bits:,} {what}; use fewer")
-    return node_at(ranks, shards, documents), band.astype(np.uint16)
+    return encode_nodes(ranks, shards, documents), band.astype(np.uint16)
 
 
-def node_at(ranks: Numbers | int, shards: Numbers | int, documents: Numbers) -> Nodes:
+def encode_nodes(ranks: Numbers | int, shards: Numbers | int, documents: Numbers) -> Nodes:
     """The documents with some ranks, numbers of shards, and numbers among those of the shard that have words (n)."""
     nodes = documents.astype(np.uint64, copy=False) + (np.asarray(shards, np.uint64) << np.uint64(_DOCUMENT))
     nodes += np.asarray(ranks, np.uint64) << np.uint64(_SHARD + _DOCUMENT)
@@ -72,7 +72,7 @@ def document_of_nodes(nodes: Nodes) -> NDArray[np.int64]:
     return (nodes & np.uint64((1 << _DOCUMENT) - 1)).astype(np.int64)
 
 
-def in_order(nodes: Nodes, slots: Sequence[int]) -> Nodes:
+def resolution_order_keys(nodes: Nodes, slots: Sequence[int]) -> Nodes:
     """The keys by which documents are in the order of resolution, shape (n,): the editions of a source have the rank of
     the first one.
 

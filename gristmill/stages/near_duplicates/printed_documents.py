@@ -19,8 +19,8 @@ from gristmill.stages.near_duplicates.inputs import Table
 from gristmill.stages.near_duplicates.nodes import (
     Nodes,
     document_of_nodes,
+    encode_nodes,
     equal_stretches,
-    node_at,
     part_of_nodes,
     rank_of_nodes,
     shard_of_nodes,
@@ -76,7 +76,7 @@ class PrintedDocuments:
         table = self._tables[rank]
         (some,) = np.nonzero(self._read_shard_spans(table.rows[shard], table).counts)
         found = np.intersect1d(some, rows)
-        return found, node_at(rank, table.names.index(shard), np.searchsorted(some, found))
+        return found, encode_nodes(rank, table.names.index(shard), np.searchsorted(some, found))
 
     def lengths(self, nodes: Nodes) -> NDArray[np.int64]:
         """The length of the text of each document in code points (n).

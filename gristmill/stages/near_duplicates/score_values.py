@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
@@ -61,7 +61,7 @@ class ScoreValues:
                 f"{table.place.table}: shard {row.name} has other documents than its fingerprints; make"
                 f" {table.place.asset} of {table.place.snapshot} again"
             )
-        file = shard_file(self._store, table.place, table.rows[row.name])
+        file = open_shard(self._store, table.place, table.rows[row.name])
         scores: list[float] = []
         for block in file.blocks():
             for each in parse_rows(split_rows(block), self._set, file.path, len(scores)):

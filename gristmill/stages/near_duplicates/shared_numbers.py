@@ -6,12 +6,12 @@ from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import CLUSTERS
 from gristmill.lake.store.protocol import Store
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.fingerprints.order import round_key
+from gristmill.stages.fingerprints.order import round_partition_key
 from gristmill.stages.near_duplicates.cluster_files import CLUSTER, decode_cluster_records
 from gristmill.stages.near_duplicates.inputs import WHOLE, Table
 
 
-def shared_numbers(store: Store, dedupe: str, rounds: int) -> str:
+def shared_cluster_numbers_line(store: Store, dedupe: str, rounds: int) -> str:
     """A line that says how many clusters have the number of another one, and what to do; empty if none has.
 
     Args:
@@ -25,7 +25,7 @@ def shared_numbers(store: Store, dedupe: str, rounds: int) -> str:
     """
     found = np.zeros(0, CLUSTER)
     for number in range(1, rounds + 1):
-        table = Table.read(store, place(CLUSTERS.at(dedupe=dedupe), round_key(number)), may_lack=True)
+        table = Table.read(store, place(CLUSTERS.at(dedupe=dedupe), round_partition_key(number)), may_lack=True)
         for row in table.rows.values():
             data = read_part_file(store, row, table.place.table, "clusters")
             found = np.concatenate([found, decode_cluster_records(data, CLUSTER, f"{table.place.table}: part {WHOLE}")])

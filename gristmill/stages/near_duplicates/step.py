@@ -10,7 +10,7 @@ from gristmill.lake.asset_kinds import CLUSTERS, FINGERPRINTS, HASH_RUNS, VERDIC
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.near_duplicates.grinder import ClustersItem, ClustersSpec
 from gristmill.stages.near_duplicates.inputs import WHOLE, ClusterInputs, minhash_unit
 
@@ -38,7 +38,7 @@ class ClustersStep(OneAssetStep):
     @property
     def snapshot(self) -> str:
         """See Step."""
-        return round_key(self.round)
+        return round_partition_key(self.round)
 
     @property
     def asset(self) -> str:

@@ -8,13 +8,13 @@ from gristmill.execution.one_asset import OneAssetSpec
 from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Job, Outcome
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.rows_recipe import recipe_class_of_kind
 from gristmill.recipes.shelf import find_recipe, shelf_of_kind
-from gristmill.stages.packaged.kind import code_of_rows, ledger_recipe, row_line, rows_kind
+from gristmill.stages.packaged.kind import code_of_rows, encode_row_line, ledger_recipe, rows_kind
 
 
 class RowsSpec(OneAssetSpec, frozen=True):
@@ -55,13 +55,13 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
         return self.grind_shard(output, lambda: self._write_package_rows(body.documents, output))
 
     def _write_package_rows(self, shard: Shard, output: AttributeOutput) -> None:
-        file = shard_file(self._store, self._spec.documents, shard)
+        file = open_shard(self._store, self._spec.documents, shard)
         documents = (document for _, rows in file.rows(Document) for document in rows)
         rows = list(self._kind.rows(self._recipe, documents))
         for _ in documents:  # a kind may look at the first ones alone, and the digest is compared at the end
             pass
         for row in rows:
-            output.write(row_line(row, output.path))
+            output.write(encode_row_line(row, output.path))
         output.counts |= self._kind.counts(rows)
 
 

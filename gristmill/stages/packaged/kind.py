@@ -15,11 +15,11 @@ from gristmill.execution.checks import Verdict
 from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kind import AssetKind
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import not_json
+from gristmill.lake.rows.json_values import not_json_reason
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import code_of_plugin
@@ -78,7 +78,7 @@ class RowsKind(KindBehaviour, ABC):
             yield HeldDocument(pair, f"{path}: made from document {number} of its shard")
 
 
-def rows_proven(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
+def check_rows_proven(store: Store, partition: Place, shards: Sequence[Shard]) -> Verdict:
     """The verdict of findings() on the shards of a partition. It is a Check.
 
     Args:
@@ -144,7 +144,7 @@ def read_rows(part: KnownPart) -> Iterator[Row]:
     Raises:
         DataError: a row is not a JSON object, or the file is not that of the ledger.
     """
-    file = shard_file(part.store, part.place, part.row)
+    file = open_shard(part.store, part.place, part.row)
     for block in file.blocks():
         for line in split_rows(block):
             try:
@@ -156,7 +156,7 @@ def read_rows(part: KnownPart) -> Iterator[Row]:
             yield row
 
 
-def row_line(row: object, path: str) -> bytes:
+def encode_row_line(row: object, path: str) -> bytes:
     r"""The line of a row.
 
     Args:
@@ -166,10 +166,10 @@ def row_line(row: object, path: str) -> bytes:
     Raises:
         DataError: it is not a JSON object.
 
-    >>> row_line({"b": 1, "a": [2]}, "lengths/short-1/tales/1/a.jsonl.gz")
+    >>> encode_row_line({"b": 1, "a": [2]}, "lengths/short-1/tales/1/a.jsonl.gz")
     b'{"b":1,"a":[2]}\n'
     """
-    why = not_json(row, "row") if isinstance(row, dict) else "row is no dict"
+    why = not_json_reason(row, "row") if isinstance(row, dict) else "row is no dict"
     if why:
         raise DataError(f"{path}: {why}; mend the package's function rows()")
     return orjson.dumps(row) + b"\n"

@@ -14,7 +14,7 @@ from gristmill.lake.ledger.model import Input, Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.rows_recipe import RowsRecipe
 from gristmill.stages.packaged.grinder import RowsItem, RowsSpec
-from gristmill.stages.packaged.kind import code_of_rows, ledger_recipe, rows_proven
+from gristmill.stages.packaged.kind import check_rows_proven, code_of_rows, ledger_recipe
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class RowsStep(OneAssetStep):
         return ledger_recipe(self.kind, self.declared)
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        return {"rows_proven": rows_proven}
+        return {"rows_proven": check_rows_proven}
 
     def plan(self, store: Store) -> ShardPlan[RowsItem]:
         documents = place(self.reads[0], self.snapshot)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gristmill.errors import DataError
 from gristmill.recipes.row_format import Chat, Format, Prebuilt
-from gristmill.stages.packing.packer import Packing, pack_documents, packing_rule_of_format, refuse_misfit
+from gristmill.stages.packing.packer import Packing, pack_documents, packing_rule_of_format, refuse_misfit_plan
 from gristmill.stages.packing.report import token_ids_field
 from gristmill.stages.token_cache.token_stream import TokenStream
 
@@ -96,7 +96,7 @@ def examples_of(
         raise DataError(
             f"{stream.path}: the plan was made by {made.rule}, but the format asks for {rule}; plan it again"
         )
-    refuse_misfit(made, stream.rows, stream.path)
+    refuse_misfit_plan(made, stream.rows, stream.path)
     masks = MASKS if isinstance(form, Chat) and form.mask_user_turns else None
     return _Packed(stream, made, masks, see_others=see_others)
 

@@ -57,7 +57,7 @@ class Packing:
         return len(self.first)
 
 
-def refuse_misfit(packing: Packing, documents: int, path: str) -> None:
+def refuse_misfit_plan(packing: Packing, documents: int, path: str) -> None:
     """Refuses a plan that the packer cannot have made for a split.
 
     Args:

@@ -14,7 +14,7 @@ from gristmill.lake.address import SPLITS, cache_asset, cache_index, cache_packi
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter
 from gristmill.lake.ledger.model import Upstream
-from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.ledger.schema import refuse_newer_schema
 from gristmill.lake.store.hashing import Uploads
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -22,7 +22,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Format
 from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.index import index_path, read_index, slices_as_inputs
-from gristmill.stages.packing.packer import Packing, packing_rule_of_format, refuse_misfit
+from gristmill.stages.packing.packer import Packing, packing_rule_of_format, refuse_misfit_plan
 from gristmill.stages.packing.report import Report, report_on_packing
 from gristmill.stages.token_cache.token_stream import TokenStream, open_split
 
@@ -199,7 +199,7 @@ def read_plan(store: Store, sequence: TokenStream, form: Format, stem: str) -> P
         raise DataError(f"{planned.examples.path}: not a .npy file of int64, shape ({count}, 2); {MEND}")
     first, counts = np.frombuffer(data, "<i8", offset=len(head)).reshape(count, 2).astype(np.int64).T
     packing = Packing(rule, first, counts)
-    refuse_misfit(packing, sequence.rows, planned.examples.path)
+    refuse_misfit_plan(packing, sequence.rows, planned.examples.path)
     return packing
 
 
@@ -214,7 +214,7 @@ def decode_plan(data: bytes, path: str) -> PackingPlan:
         NewerSchema: a newer version of Gristmill wrote it.
         DataError: the file is no plan.
     """
-    refuse_newer(data, path)
+    refuse_newer_schema(data, path)
     return decode_object(data, PackingPlan, path, "a valid packing plan", MEND)
 
 

@@ -14,7 +14,7 @@ from gristmill.execution.write_shards import write_shards
 from gristmill.lake.address import Place
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.lake.identity import IdDigest
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.document import Document
@@ -24,7 +24,7 @@ from gristmill.recipes.code.digest import check_worker, code_of
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger, TaggerFailed
 from gristmill.stages.models.ledger import read_folder
-from gristmill.stages.models.local_copy import local_files
+from gristmill.stages.models.local_copy import copy_models_locally
 from gristmill.stages.tagging.label_lines import LabelLines
 
 
@@ -156,7 +156,7 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
                 for name in tagger.models:
                     if name not in spec.models:
                         read_folder(self._store, MODEL.at(model=name))  # tells why it could not be read
-                self._ready[spec.tagger] = tagger.opened(local_files(self._store, spec.models))
+                self._ready[spec.tagger] = tagger.opened(copy_models_locally(self._store, spec.models))
             except StoreError:
                 raise
             except BaseException as error:  # what cannot be opened must fail its own set only
@@ -177,7 +177,7 @@ class TaggingGrinder(ShardGrinder[TaggingSpec, TaggingItem]):
         self, body: TaggingItem, ids: IdDigest, outputs: list[_SetOutput], failed: list[Failed]
     ) -> None:
         """Reads the documents once for all sets. If a tagger fails, only its own set fails."""
-        file = shard_file(self._store, self._spec.documents, body.documents)
+        file = open_shard(self._store, self._spec.documents, body.documents)
         if not outputs:
             return
         for first, documents in file.rows(Document):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.checks import Check, alignment_check_with_asset
 from gristmill.execution.plan import PartitionState, Target, Want
 from gristmill.execution.work import Item, encode_raw
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
@@ -76,7 +76,7 @@ class TaggingStep:
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - all sets have the same
         """See Step."""
-        return {"row_alignment": aligned_with(documents_asset(self.source, self.version))}
+        return {"row_alignment": alignment_check_with_asset(documents_asset(self.source, self.version))}
 
     def plan(self, store: Store) -> "TaggingPlan":
         """See Step. A model that cannot be read fails its own set, when it is ground; the others are made."""

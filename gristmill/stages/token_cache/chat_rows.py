@@ -154,7 +154,7 @@ class ChatRows:
         if refused is None:
             return None
         for place, turn in enumerate(messages):
-            match = refused.search(words_in(turn))
+            match = refused.search(strings_in_turn(turn))
             if match:
                 return RowError(number, SPECIAL, f"{match[0]!r} in turn {place}")
         return None
@@ -207,10 +207,10 @@ class ChatRows:
         return {name: value for name, value in variables.items() if name != "add_generation_prompt"}
 
 
-def words_in(value: object) -> str:
+def strings_in_turn(value: object) -> str:
     """All strings in a turn, at any depth, joined by line feeds."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return "\n".join(words_in(part) for part in value.values())
-    return "\n".join(map(words_in, value)) if isinstance(value, list) else ""
+        return "\n".join(strings_in_turn(part) for part in value.values())
+    return "\n".join(map(strings_in_turn, value)) if isinstance(value, list) else ""

@@ -15,7 +15,7 @@ from gristmill.execution.work import Item, Job, Outcome
 from gristmill.execution.write_shards import write_shards
 from gristmill.formats.levanter.cache import CacheReader, copy_range, range_reader_of_store
 from gristmill.lake.address import Place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.hashing import hash_object
 from gristmill.recipes.row_format import format_from_mapping
@@ -79,7 +79,7 @@ class TokenCacheGrinder(ShardGrinder[TokenCacheSpec, TokenCacheItem]):
                 part.begin_shard()
                 copied = self._copy_shard_tokens(shard, old, part)
                 if not copied:
-                    file = shard_file(self._store, self._spec.documents, shard)
+                    file = open_shard(self._store, self._spec.documents, shard)
                     self._tokenizer.tokenize_shard(file, part.writers, part.end_shard)
                 facts["shards copied" if copied else "shards tokenized"] += 1
 

@@ -21,7 +21,7 @@ Catalog = Mapping[str, Mapping[str, tuple[str, CacheLedger]]]
 """For each split and stream: the folder of the cache, and its ledger."""
 
 
-def data_yaml(
+def levanter_data_yaml(
     root: str,
     mix: Mix,
     tokenizer: Tokenizer,
@@ -103,7 +103,7 @@ def cache_catalog(root: str, catalog: Catalog, tokenizer: str, *, earlier: bool 
     path = tokenizer_asset(tokenizer) if earlier else f"{root}/{tokenizer_asset(tokenizer)}"
     splits = {
         split: {
-            name: {"cache_dir": f"{root}/{folder}", "ledger": _with_tokenizer(ledger, path)}
+            name: {"cache_dir": f"{root}/{folder}", "ledger": _ledger_with_tokenizer(ledger, path)}
             for name, (folder, ledger) in streams.items()
         }
         for split, streams in catalog.items()
@@ -111,7 +111,7 @@ def cache_catalog(root: str, catalog: Catalog, tokenizer: str, *, earlier: bool 
     return json.dumps({"splits": splits, "version": 1}, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _with_tokenizer(ledger: CacheLedger, path: str) -> CacheLedger:
+def _ledger_with_tokenizer(ledger: CacheLedger, path: str) -> CacheLedger:
     """The ledger with this path of the tokenizer, if it has one: prebuilt rows have none."""
     metadata = ledger["metadata"]["preprocessor_metadata"]
     if metadata is None or "tokenizer" not in metadata:

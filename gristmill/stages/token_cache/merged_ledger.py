@@ -13,7 +13,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.stages.token_cache.part import PartObjects
 
 
-def unnamed_merged(store: Store, index: str, named: Collection[str]) -> Iterator[str]:
+def unnamed_merged_ledgers(store: Store, index: str, named: Collection[str]) -> Iterator[str]:
     """The merged ledgers that the index of a token cache does not name: of a split or a stream that is gone.
 
     Args:

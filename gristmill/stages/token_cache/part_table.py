@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Verdict, compared_counts
+from gristmill.execution.checks import Verdict, compared_counts_in_words
 from gristmill.execution.finding import Finding
-from gristmill.execution.part_output import other_objects
+from gristmill.execution.part_output import part_object_findings
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, load_ledger
 from gristmill.formats.levanter.cache_ledger import CacheLedger as LevanterLedger
 from gristmill.lake.address import SPLITS, Place
@@ -16,7 +16,7 @@ from gristmill.stages.token_cache.part import PartRecord, Range, part_name, part
 from gristmill.stages.token_cache.statistics import TokenStatistics, add_statistics
 
 
-def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
+def check_cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Shard], place: Place) -> Verdict:
     """Checks that each shard of the mix's slice is complete in exactly one part, and that no part has other shards.
 
     Reads the table, one listing, and the parts' own Levanter ledgers.
@@ -35,7 +35,7 @@ def cache_complete(store: Store, documents: Sequence[Shard], parts: Sequence[Sha
     """
     claims = PartTable(store, place, parts)
     wrong = [*claims.part_set_findings(documents), *claims.parts_agree()]
-    facts = compared_counts(documents) | {
+    facts = compared_counts_in_words(documents) | {
         "parts": len(parts),
         "tokens": sum(part.counts.get("tokens", 0) for part in parts),
     }
@@ -110,7 +110,7 @@ class PartTable:
             if record is None:
                 yield Finding(self._place.table, None, f"part {part.name}: its row names no folders and shards")
                 continue
-            yield from other_objects(record, sizes)
+            yield from part_object_findings(record, sizes)
             for split, folder in sorted(record.folders.items()):
                 if folder + LEDGER_NAME not in record.objects:
                     yield Finding(folder + LEDGER_NAME, None, f"the part's {split} has no ledger in the table")
@@ -131,7 +131,7 @@ class PartTable:
             yield Finding(self._place.table, None, f"part {part.name}, {split}: {what}")
         tagged = self._store.read_tagged(path)
         if tagged is None:
-            return  # other_objects() has reported the missing object
+            return  # part_object_findings() has reported the missing object
         try:
             ledger = load_ledger(tagged[0], path)
         except DataError as error:

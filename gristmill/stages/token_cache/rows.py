@@ -105,7 +105,7 @@ class KeptRows(NamedTuple):
     kept: dict[str, int]
 
 
-def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int) -> KeptRows:
+def apply_error_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, first: int) -> KeptRows:
     """Applies the recipe's policy to the rows with errors.
 
     Args:
@@ -139,7 +139,7 @@ def apply_policy(rows: CacheRows, count: int, policy: OnTrouble, path: str, firs
     return KeptRows(choose_rows(rows.fields, stays), rows.sizes[stays], stays, dropped, kept)
 
 
-def all_dropped(path: str, rows: int, dropped: Mapping[str, int]) -> str:
+def all_dropped_message(path: str, rows: int, dropped: Mapping[str, int]) -> str:
     """The words for a shard of which the policy leaves nothing: rather the format is wrong than every row.
 
     Args:

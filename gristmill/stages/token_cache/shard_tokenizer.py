@@ -15,8 +15,8 @@ from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.lake.rows.draw import VALIDATION_SEED, draw_fraction
 from gristmill.recipes.row_format import OnTrouble
-from gristmill.stages.mixing.held_out import held_rows
-from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped, apply_policy, choose_rows
+from gristmill.stages.mixing.held_out import held_out_row_flags
+from gristmill.stages.token_cache.rows import Fields, RowEncoder, all_dropped_message, apply_error_policy, choose_rows
 from gristmill.stages.token_cache.statistics import TokenCounter, TokenStatistics
 
 
@@ -77,7 +77,7 @@ class ShardTokenizer:
         """
         counting, shard, path = TokenCounter(self._vocabulary), file.shard, file.path
         apart = _Apart([], [])
-        by_key, ids = held_rows(shard), PairDigest()
+        by_key, ids = held_out_row_flags(shard), PairDigest()
         for first, documents in file.rows(self._encoder.row_type):
             if by_key is not None and first + len(documents) > len(by_key):
                 raise DataError(
@@ -90,7 +90,7 @@ class ShardTokenizer:
             del documents  # a text may be huge: free it before the next batch is read
         file.check_ids(ids)
         if shard.rows and len(apart.dropped) == shard.rows:
-            raise DataError(all_dropped(path, shard.rows, counting.token_statistics().dropped))
+            raise DataError(all_dropped_message(path, shard.rows, counting.token_statistics().dropped))
         held = pack_bits(np.concatenate(apart.held)) if apart.held else ""
         end(shard, counting.token_statistics(), tuple(apart.dropped), held)
 
@@ -113,7 +113,7 @@ class ShardTokenizer:
             rows = self._encoder(documents)
         except DataError as error:
             raise DataError(f"{path}: rows {first} to {first + len(documents)}: {error}") from error
-        settled = apply_policy(rows, len(documents), self._policy, path, first)
+        settled = apply_error_policy(rows, len(documents), self._policy, path, first)
         apart.dropped += (np.flatnonzero(~settled.stays) + first).tolist()
         ids, lengths = next(iter(settled.fields.values()))
         counting.add(ids, lengths, settled.sizes, settled.kept, settled.dropped)

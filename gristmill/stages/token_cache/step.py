@@ -24,10 +24,10 @@ from gristmill.recipes.tokenizer import Tokenizer
 from gristmill.stages.mixing.held_out import check_held_out
 from gristmill.stages.token_cache.grinder import TokenCacheItem, TokenCacheSpec
 from gristmill.stages.token_cache.part import folder_names, part_name, part_records
-from gristmill.stages.token_cache.part_table import cache_complete
+from gristmill.stages.token_cache.part_table import check_cache_complete
 from gristmill.stages.tokenization.files import (
     TOKENIZING,
-    read_template,
+    read_chat_template,
     read_tokenizer,
 )
 
@@ -81,7 +81,7 @@ class TokenCacheStep(OneAssetStep):
 
     def _cache_complete(self, store: Store, partition: Place, parts: Sequence[Shard]) -> Verdict:
         documents = place(mix_asset(self.mix.name, self.stream), partition.snapshot)
-        return cache_complete(store, read_ledger(store, documents)[1], parts, partition)
+        return check_cache_complete(store, read_ledger(store, documents)[1], parts, partition)
 
     def _cache_recipe(self, fingerprint: str, template: str | None) -> Recipe:
         declared = self.mix.stream(self.stream).format
@@ -155,7 +155,7 @@ class TokenCacheStep(OneAssetStep):
             )
         template = declared.chat_template or None
         if template is None and (self.tokenizer.training is None or self.tokenizer.chat_template):
-            template = read_template(store, self.tokenizer.name)  # one that is trained here has that of its recipe
+            template = read_chat_template(store, self.tokenizer.name)  # one that is trained here has that of its recipe
         if template is None:
             raise RecipeError(
                 f"{where}: no chat template: neither its format has a chat_template, nor has the tokenizer"

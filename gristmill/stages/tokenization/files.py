@@ -14,7 +14,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import tokenizer_asset
 from gristmill.lake.identity import digest_of
 from gristmill.lake.ledger.model import Recipe
-from gristmill.lake.ledger.schema import refuse_newer
+from gristmill.lake.ledger.schema import refuse_newer_schema
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.tokenizer import Tokenizer
@@ -127,7 +127,7 @@ def read_tokenizer_ledger(store: Store, name: str) -> TokenizerLedger | None:
     tagged = store.read_tagged(path)
     if tagged is None:
         return None
-    refuse_newer(tagged[0], path)
+    refuse_newer_schema(tagged[0], path)
     mend = "remove it and make the tokenizer"
     return decode_object(tagged[0], TokenizerLedger, path, "a tokenizer's ledger", mend)
 
@@ -176,7 +176,7 @@ def read_reference(store: Store, ledger: TokenizerLedger) -> TokenizerReference 
     return load_answers(tagged[0])
 
 
-def read_template(store: Store, name: str) -> str | None:
+def read_chat_template(store: Store, name: str) -> str | None:
     """The chat template of a tokenizer in the lake, or None if it has none.
 
     Args:
@@ -187,10 +187,10 @@ def read_template(store: Store, name: str) -> str | None:
         DataError: the tokenizer is not in the lake, or one of its files changed.
         RecipeError: its configuration has named templates, but no default.
     """
-    return _stored_template(store, read_tokenizer(store, name)[0])
+    return _read_stored_template(store, read_tokenizer(store, name)[0])
 
 
-def _stored_template(store: Store, ledger: TokenizerLedger) -> str | None:
+def _read_stored_template(store: Store, ledger: TokenizerLedger) -> str | None:
     contents: dict[str, bytes] = {}
     for file in (CONFIG, JINJA):
         if file in ledger.files:
@@ -198,7 +198,7 @@ def _stored_template(store: Store, ledger: TokenizerLedger) -> str | None:
             contents[file] = store.read(path)
             if hashlib.sha256(contents[file]).hexdigest() != ledger.files[file]:
                 raise DataError(f"{path}: changed under its name; restore the file")
-    return template_in(contents.get(CONFIG), contents.get(JINJA))
+    return chat_template_in_files(contents.get(CONFIG), contents.get(JINJA))
 
 
 def has_other_template(store: Store, recipe: Tokenizer, ledger: TokenizerLedger) -> bool:
@@ -225,10 +225,10 @@ def has_other_template(store: Store, recipe: Tokenizer, ledger: TokenizerLedger)
         files = _read_tokenizer_files(store, recipe, (CONFIG, JINJA))
     except RecipeError:
         return False
-    return template_in(files.get(CONFIG), files.get(JINJA)) != _stored_template(store, ledger)
+    return chat_template_in_files(files.get(CONFIG), files.get(JINJA)) != _read_stored_template(store, ledger)
 
 
-def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
+def chat_template_in_files(config: bytes | None, jinja: bytes | None) -> str | None:
     """The chat template in the files of a tokenizer, or None.
 
     Args:
@@ -240,7 +240,7 @@ def template_in(config: bytes | None, jinja: bytes | None) -> str | None:
         RecipeError: the configuration is not a JSON object, or has named templates but no default; or the template is
             not UTF-8.
 
-    >>> template_in(b'{"chat_template": [{"name": "default", "template": "{{ messages }}"}]}', None)
+    >>> chat_template_in_files(b'{"chat_template": [{"name": "default", "template": "{{ messages }}"}]}', None)
     '{{ messages }}'
     """
     try:
@@ -294,12 +294,12 @@ def _read_tokenizer_files(store: Store, recipe: Tokenizer, names: Sequence[str])
     """
     path = recipe.file or ""
     try:
-        return _files_in_lake(store, path, names) if path.startswith(IN_LAKE) else _files_here(path, names)
+        return _files_in_lake(store, path, names) if path.startswith(IN_LAKE) else _read_local_files(path, names)
     except OSError as error:
         raise RecipeError(f"tokenizer {recipe.name!r}: {error}; mend file= of the recipe") from error
 
 
-def _files_here(named: str, names: Sequence[str]) -> dict[str, bytes]:
+def _read_local_files(named: str, names: Sequence[str]) -> dict[str, bytes]:
     """The files from a path on this machine."""
     path = Path(named).expanduser().absolute()
     paths = {name: path / name for name in BROUGHT} if path.is_dir() else {JSON: path}

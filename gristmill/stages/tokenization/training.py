@@ -20,9 +20,9 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.execution.work import Say
 from gristmill.lake.address import mix_asset, place, tokenizer_asset
 from gristmill.lake.asset_kinds import TOKEN_CACHE
-from gristmill.lake.ledger.adopted import shard_file
-from gristmill.lake.ledger.files import as_json, read_ledger, told_changes
-from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole
+from gristmill.lake.ledger.adopted import open_shard
+from gristmill.lake.ledger.files import as_json, changes_in_words, read_ledger
+from gristmill.lake.ledger.folders.whole_folder import is_whole, write_whole_folder
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.ledger.walk import ledger_folders
 from gristmill.lake.rows.batches import TextRow
@@ -36,12 +36,12 @@ from gristmill.stages.tokenization.files import (
     OTHER_TEMPLATE,
     TokenizerLedger,
     brought_files,
+    chat_template_in_files,
     has_other_template,
     ledger_path,
     read_reference,
     read_tokenizer,
     read_tokenizer_ledger,
-    template_in,
     tokenizer_path,
 )
 
@@ -116,8 +116,8 @@ def make_tokenizer(
         _, data = read_tokenizer(store, tokenizer.name)
         if old.is_to_seal(recipe) or (slices and old.declared != _declared_slices(tokenizer)):  # protected, or chosen
             old = msgspec.structs.replace(old, recipe=recipe, declared=_declared_slices(tokenizer)).with_digest()
-            _write_ledger(store, tokenizer.name, found, old)
-        return _with_reference(store, tokenizer.name, old, data), False
+            _replace_tokenizer_ledger(store, tokenizer.name, found, old)
+        return _add_reference_answers(store, tokenizer.name, old, data), False
     inputs: tuple[tuple[str, str, str], ...] = ()
     counts = {"documents": 0, "characters": 0}
     if tokenizer.training is None:
@@ -134,7 +134,7 @@ def make_tokenizer(
 def _recipe_changes_in_words(store: Store, tokenizer: Tokenizer, recipe: Recipe, old: TokenizerLedger) -> str:
     """What a recipe says otherwise than the ledger of the tokenizer in the lake, in words; empty: nothing."""
     if old.recipe.digest != recipe.digest:
-        return told_changes(old.recipe, recipe)
+        return changes_in_words(old.recipe, recipe)
     return OTHER_TEMPLATE if has_other_template(store, tokenizer, old) else ""
 
 
@@ -155,7 +155,7 @@ def _check_same(store: Store, name: str, data: bytes) -> None:
         )
 
 
-def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
+def _add_reference_answers(store: Store, name: str, old: TokenizerLedger, data: bytes) -> TokenizerLedger:
     """The ledger of a tokenizer in the lake.
 
     If the reference's answers are missing, changed or old, they are written again.
@@ -168,11 +168,11 @@ def _with_reference(store: Store, name: str, old: TokenizerLedger, data: bytes) 
     facts = dump_reference(ask_reference(data))
     ledger = msgspec.structs.replace(old, files=old.files | {REFERENCE_FILE: hashlib.sha256(facts).hexdigest()})
     ledger = ledger.with_digest()
-    _write_ledger(store, name, old, ledger, {REFERENCE_FILE: facts})
+    _replace_tokenizer_ledger(store, name, old, ledger, {REFERENCE_FILE: facts})
     return ledger
 
 
-def _write_ledger(
+def _replace_tokenizer_ledger(
     store: Store,
     name: str,
     old: TokenizerLedger | None,
@@ -180,7 +180,9 @@ def _write_ledger(
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Writes files of a tokenizer, and its new ledger over the old one."""
-    write_whole(store, tokenizer_asset(name), files, as_json(new), lambda: read_tokenizer_ledger(store, name) == old)
+    write_whole_folder(
+        store, tokenizer_asset(name), files, as_json(new), lambda: read_tokenizer_ledger(store, name) == old
+    )
 
 
 def _training_inputs(store: Store, training: Training, slices: Slices) -> tuple[tuple[str, str, str], ...]:
@@ -231,7 +233,7 @@ def _training_texts(
             documents = place(mix_asset(training.mix, stream), key)
             _, shards = read_ledger(store, documents)
             for shard in shards:
-                for _, rows in shard_file(store, documents, shard).rows(TextRow):
+                for _, rows in open_shard(store, documents, shard).rows(TextRow):
                     for row in rows:
                         if training.sample >= 1 or draw_fraction(row.pair) < training.sample:
                             counts["documents"] += 1
@@ -251,7 +253,7 @@ def _write_tokenizer_files(
 ) -> TokenizerLedger:
     """Writes the files in the form that Hugging Face reads, and the ledger last."""
     data = brought[JSON]
-    template = tokenizer.chat_template or template_in(brought.get(CONFIG), brought.get(JINJA))
+    template = tokenizer.chat_template or chat_template_in_files(brought.get(CONFIG), brought.get(JINJA))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "eos_token": tokenizer.eos,
@@ -275,5 +277,5 @@ def _write_tokenizer_files(
         characters=counts["characters"],
         declared=_declared_slices(tokenizer),
     ).with_digest()
-    _write_ledger(store, tokenizer.name, old, ledger, files)
+    _replace_tokenizer_ledger(store, tokenizer.name, old, ledger, files)
     return ledger

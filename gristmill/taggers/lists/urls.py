@@ -38,7 +38,7 @@ def url_list(
     return Tagger(
         name=name,
         models=tuple(models),
-        open=lambda files: open_lists(files, keys=keys, below=below),
+        open=lambda files: open_url_lists(files, keys=keys, below=below),
         labels=(
             Score("listed", "1 if its host or its page is in the list; 0 if not", low=0, high=1, optional=True),
             Score("host", "1 if its host is in the list", low=0, high=1, optional=True),
@@ -49,7 +49,7 @@ def url_list(
     )
 
 
-def open_lists(
+def open_url_lists(
     files: Mapping[str, Path], *, keys: Sequence[str] = KEYS, below: bool = True
 ) -> Callable[[Batch], Mapping[str, Any]]:
     """Opens lists: see url_list.

@@ -42,7 +42,7 @@ def word_list(
     return Tagger(
         name=name,
         models=tuple(models),
-        open=lambda files: open_words(files, languages=languages, patterns=patterns),
+        open=lambda files: open_word_lists(files, languages=languages, patterns=patterns),
         labels=(
             Spans("hits", "each place where a word of the list is", low=1, high=1),
             Score("count", "how many hits there are", unit="hits", low=0),
@@ -59,7 +59,7 @@ _BY_LANGUAGE = Score(
 )
 
 
-def open_words(
+def open_word_lists(
     files: Mapping[str, Path], *, languages: Sequence[str] = (), patterns: bool = False
 ) -> Callable[[Batch], Mapping[str, Any]]:
     """Opens lists: see word_list.

@@ -119,12 +119,14 @@ def found_in_huge(text: str, size: int = WINDOW) -> set[str]:
             found |= _found_phrases(text[start:end])
         else:  # one word, which is longer than any of the list
             for at in range(start, end, size):
-                found |= _phrases_in(text[at : at + size + _REACH])
-        found |= _phrases_in(text[max(start - _REACH, 0) : start + _REACH])  # a phrase may go on in the next window
+                found |= _find_phrases_in(text[at : at + size + _REACH])
+        found |= _find_phrases_in(
+            text[max(start - _REACH, 0) : start + _REACH]
+        )  # a phrase may go on in the next window
     return found
 
 
-def _phrases_in(text: str) -> set[str]:
+def _find_phrases_in(text: str) -> set[str]:
     lowered = text.lower()
     found = {name for name, phrase in _PHRASES.items() if phrase in lowered}
     return found | ({"has_naughty_word"} if any(phrase in lowered for phrase in _naughty_words()[1]) else set())
@@ -141,7 +143,7 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
     counts = Counter[str]()
     for window in line_windows(text, size):
         if window.end - window.start > size:
-            found = _one_line(text, window)
+            found = _huge_line_spans(text, window)
         else:
             labels = _line_labels(TextColumn([0], points_of(text, window)))
             found = {name: labels[name][0] + [window.start, window.start, 0] for name in labels if name != "line_count"}
@@ -156,7 +158,7 @@ def lines_of_huge(text: str, size: int = WINDOW) -> dict[str, Any]:
     return {"line_count": np.array([text.count("\n") + 1.0]), **joined}
 
 
-def _one_line(text: str, line: Window) -> dict[str, NDArray[np.int64]]:
+def _huge_line_spans(text: str, line: Window) -> dict[str, NDArray[np.int64]]:
     """The spans of one huge line, without its line feed."""
     span = np.array([[*line, 1]], np.int64)
     start, end = strip_window(text, line)

@@ -80,13 +80,13 @@ def sentence_end(text: str, start: int, end: int) -> int:
     >>> sentence_end("It is. Is it ? ... No", 0, 20), sentence_end("It is ...", 0, 9)
     (19, 0)
     """
-    for found in _next_sentence().finditer(text, start, end):
+    for found in _find_sentence_end().finditer(text, start, end):
         start = found.end()
     return start
 
 
 @cache
-def _next_sentence() -> re.Pattern[str]:
+def _find_sentence_end() -> re.Pattern[str]:
     """Finds a mark that ends a sentence, and the white space before a word of more than such marks."""
     ends = "".join(re.escape(chr(code)) for code in np.flatnonzero(sentence_ends().table).tolist())
     return re.compile(rf"[{ends}]\s+(?=[{ends}]*+[^\s{ends}])")

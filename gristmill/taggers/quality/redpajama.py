@@ -24,12 +24,12 @@ from gristmill.text.characters.sets import Characters, small_letters, uppercase_
 from gristmill.text.characters.word_punctuation import WordsAndPunctuation
 from gristmill.text.code_points import Hashes, Numbers, mix_hash_bits
 from gristmill.text.column import TextColumn
-from gristmill.text.huge.blocks import blocks, unspaced_whole
+from gristmill.text.huge.blocks import blocks, is_unspaced_text
 from gristmill.text.huge.groups import PART
 from gristmill.text.huge.limits import MOST_COMPARED
 from gristmill.text.huge.windows import HUGE, points_of
-from gristmill.text.huge.word_shares import word_shares
-from gristmill.text.ngrams import most_common, repeated_ngram_length
+from gristmill.text.huge.word_shares import repeated_word_shares
+from gristmill.text.ngrams import most_common_ngram_share, repeated_ngram_length
 from gristmill.text.repeats import Repeats
 from gristmill.text.rounding import round_like_python
 from gristmill.text.words import Words
@@ -62,7 +62,7 @@ def _measure_column(column: TextColumn, texts: Sequence[str]) -> dict[str, Share
     held, (unknown, _) = tokens.bits_in_tokens(_code_point_bits()), column.unspaced
     signals = {
         "rps_doc_curly_bracket": _divide_parts(_count_strings(texts, "{", "}"), column.points.lengths),
-        "rps_doc_lorem_ipsum": _lorem_ipsum(column.normalized),
+        "rps_doc_lorem_ipsum": _lorem_ipsum_share(column.normalized),
         "rps_doc_num_sentences": _count_sentences(tokens, held).astype(np.float64),
         "rps_doc_frac_lines_end_with_ellipsis": _ellipsis_line_share(column),
     }
@@ -81,7 +81,7 @@ def _count_strings(texts: Sequence[str], *parts: str) -> Numbers:
     return np.array([sum(text.count(part) for part in parts) for text in texts], np.int64)
 
 
-def _lorem_ipsum(normalized: TextColumn) -> Shares:
+def _lorem_ipsum_share(normalized: TextColumn) -> Shares:
     """How often `lorem ipsum` occurs, divided by the length of the normalized text (T)."""
     words = normalized.words
     sizes = words.sizes + np.maximum(words.counts - 1, 0)  # with one space between words
@@ -185,7 +185,7 @@ def _ngram_signals(words: Words) -> dict[str, tuple[Shares, NDArray[np.bool_]]]:
     signals = {}
     for n, repeats in words.repeats(_DUPLICATE[-1]):
         if n in _TOP:
-            signals[f"rps_doc_frac_chars_top_{n}gram"] = (most_common(words, n, repeats) / sizes, never)
+            signals[f"rps_doc_frac_chars_top_{n}gram"] = (most_common_ngram_share(words, n, repeats) / sizes, never)
         else:
             signals[f"rps_doc_frac_chars_dupe_{n}grams"] = (repeated_ngram_length(words, n, repeats) / sizes, never)
     return signals
@@ -200,7 +200,7 @@ def measured_huge(text: str, size: int = HUGE, part: int = PART, most: int = MOS
         part: words that are compared in one pass.
         most: words that are compared with each other.
     """
-    whole = unspaced_whole(text, size)
+    whole = is_unspaced_text(text, size)
     seen = _Seen()
     for block in blocks(text, size=size):
         seen.add(TextColumn([0], points_of(text, block), whole), text[block.start : block.end], most)
@@ -220,7 +220,7 @@ def measured_huge(text: str, size: int = HUGE, part: int = PART, most: int = MOS
     }
     without_tokens = ("symbol_to_word_ratio", "frac_no_alph_words", "frac_all_caps_words")
     of_words |= {f"rps_doc_{name}": None for name in without_tokens if not found["tokens"]}
-    for name, value in word_shares(*seen.take_seen_words(), _TOP, _DUPLICATE, part):
+    for name, value in repeated_word_shares(*seen.take_seen_words(), _TOP, _DUPLICATE, part):
         of_words[f"rps_doc_{name}"] = value if words <= most else None
     values |= {label: None if whole[0][0] else value for label, value in of_words.items()}
     return {

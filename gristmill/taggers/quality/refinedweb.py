@@ -44,9 +44,9 @@ def measured(column: TextColumn) -> dict[str, Any]:
     """The labels of the texts of one column."""
     lines, words = column.lines, np.diff(column.first_words)
     filled, unknown = lines.lengths > 0, column.unspaced[0]
-    digits_of = _per_line(column, digit_characters())
+    digits_of = _count_characters_per_line(column, digit_characters())
     rules = {
-        "uppercase": 2 * _per_line(column, uppercase_characters()) > lines.lengths,
+        "uppercase": 2 * _count_characters_per_line(column, uppercase_characters()) > lines.lengths,
         "numeric": filled & (digits_of == lines.lengths),
         "counter": _is_counter_line(column, (digits_of > 0) & (words > 1)),
         "one_word": filled & (words <= 1) & ~unknown[lines.texts],
@@ -69,7 +69,7 @@ def finished(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "removed_words": np.ma.MaskedArray(share, mask=(words == 0) | unknown)}
 
 
-def _per_line(column: TextColumn, characters: Characters) -> Numbers:
+def _count_characters_per_line(column: TextColumn, characters: Characters) -> Numbers:
     """How many of these characters each line has."""
     (places,) = np.nonzero(characters.among(column.points))
     return np.searchsorted(places, column.lines.ends) - np.searchsorted(places, column.lines.starts)

@@ -118,7 +118,7 @@ def find_cuts(pieces: Iterable[bytes], path: str, size: int, records: Iterable[R
     return Cuts(ranges, units, seen.length - sum(end - start for start, end in ranges))
 
 
-def without_cuts(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[bytes]:
+def remove_cut_ranges(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[bytes]:
     """The bytes of the object without the cuts, packed as before.
 
     Args:
@@ -130,7 +130,7 @@ def without_cuts(pieces: Iterable[bytes], path: str, cuts: Cuts) -> Iterator[byt
         DataError: the object is truncated, or is not packed as its name says.
     """
     packing = _packing_of_path(path)
-    for unit, group in groupby(_by_unit(pieces, cuts.units), itemgetter(0)):
+    for unit, group in groupby(_split_at_units(pieces, cuts.units), itemgetter(0)):
         packed = (piece for _, piece in group)
         if unit is None:
             yield from packed
@@ -187,7 +187,9 @@ class _SeenUnits:
         begins.clear()
 
 
-def _by_unit(pieces: Iterable[bytes], units: Iterable[ChangedUnit]) -> Iterator[tuple[ChangedUnit | None, bytes]]:
+def _split_at_units(
+    pieces: Iterable[bytes], units: Iterable[ChangedUnit]
+) -> Iterator[tuple[ChangedUnit | None, bytes]]:
     """The pieces, cut where a unit begins or ends, each with its unit; None: it is in none of these units."""
     waiting, at = iter(units), 0
     unit = next(waiting, None)

@@ -26,7 +26,7 @@ from gristmill.raw_data.erasures import (
     read_erasures,
 )
 from gristmill.takedowns.erasing.erasure_plan import ErasurePlan, NotErasable, ObjectPlan
-from gristmill.takedowns.erasing.named_media import WHY, still_there
+from gristmill.takedowns.erasing.named_media import WHY, media_still_present
 from gristmill.takedowns.erasing.rewritten_object import rewrite_object
 from gristmill.takedowns.places import FoundPlace, Search
 from gristmill.takedowns.wanted import Wanted
@@ -34,16 +34,16 @@ from gristmill.takedowns.wanted import Wanted
 Say = Callable[[str], None]
 
 
-def record_path(pairs: Mapping[Pair, str]) -> str:
+def erasure_record_path(pairs: Mapping[Pair, str]) -> str:
     """The path of the record of an erasure of these documents.
 
-    >>> record_path({("pages", "doc-8"): "asked"})
+    >>> erasure_record_path({("pages", "doc-8"): "asked"})
     'withdrawn/f6e76ccabcfa33fd.json'
     """
     return f"{WITHDRAWN}{digest_of(sorted(pairs))[:16]}.json"
 
 
-def was_erased(store: Store, wanted: Wanted) -> bool:
+def was_erased_before(store: Store, wanted: Wanted) -> bool:
     """Whether a record names these documents: they were cut before, or had to be erased by hand.
 
     Args:
@@ -53,7 +53,7 @@ def was_erased(store: Store, wanted: Wanted) -> bool:
     Raises:
         DataError: the record is wrong.
     """
-    return read_erasure(store, record_path(wanted.reasons)) is not None
+    return read_erasure(store, erasure_record_path(wanted.reasons)) is not None
 
 
 def unfinished_erasures(store: Store, wanted: Wanted) -> dict[str, list[str]]:
@@ -173,7 +173,7 @@ class _KeptRecord:
         *,
         is_written: bool = True,
     ) -> None:
-        self._store, self.wanted, self.path = store, wanted, record_path(wanted.reasons)
+        self._store, self.wanted, self.path = store, wanted, erasure_record_path(wanted.reasons)
         self._is_written = is_written
         own = {digest: tuple(sorted(wanted.reasons.keys() & set(pairs))) for digest, pairs in texts.items()}
         self._texts = {digest: pairs for digest, pairs in own.items() if pairs}
@@ -181,7 +181,7 @@ class _KeptRecord:
         self._etag = tagged[1] if tagged else None
         before = parse_erasure(tagged[0], self.path) if tagged else None
         self.earlier = before.objects if before else {}
-        known = still_there(store, before.media) if before else ()
+        known = media_still_present(store, before.media) if before else ()
         self.media = tuple(dict.fromkeys((*known, *media)))
 
     def write(self, objects: Mapping[str, ErasedObject], left: Sequence[NotErasable], *, done: bool) -> None:

@@ -13,13 +13,13 @@ from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import Source
-from gristmill.takedowns.erasing.named_media import named_media
+from gristmill.takedowns.erasing.named_media import media_of_documents
 from gristmill.takedowns.erasing.refused_records import refused_places
 from gristmill.takedowns.places import Search
 from gristmill.takedowns.raw_objects import unaccounted_raw_objects
 from gristmill.takedowns.wanted import Wanted
-from gristmill.tracing.raw import RawPlace, Shelves, raw_place
-from gristmill.tracing.rows import Partition, find_partition, row_with
+from gristmill.tracing.raw import RawPlace, Shelves, find_raw_place
+from gristmill.tracing.rows import Partition, find_partition, read_known_row
 
 _FIRST = ("documents", "quarantine")
 """The areas that raw data are made to."""
@@ -83,7 +83,7 @@ class ErasurePlan(NamedTuple):
         yield from ((pair, found) for pair, found in sorted(paths.items()) if len(found) > 1)
 
 
-def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> ErasurePlan:
+def plan_erasure(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> ErasurePlan:
     """The plan of what must be cut from raw objects.
 
     Args:
@@ -97,20 +97,20 @@ def erasure_plan(store: Store, wanted: Wanted, search: Search, shelves: Shelves)
         DataError: a ledger or a quarantine is wrong.
         StoreError: the lake does not answer, or is being rebuilt.
     """
-    plan = ErasurePlan({}, [], named_media(store, search, read_catalogue(shelves.packages)))
+    plan = ErasurePlan({}, [], media_of_documents(store, search, read_catalogue(shelves.packages)))
     first = {(each.asset, each.snapshot) for each in search.found if each.area in _FIRST}
     first |= {(each.documents.asset, each.documents.snapshot) for each in search.left_out}
     for asset, snapshot in sorted(first):
         partition = find_partition(store, place(asset, snapshot))
         if partition is None or not any(kind_of(each.asset) is RAW for each in partition.head.inputs):
             continue
-        for pair, found in _raw_places(store, partition, wanted, search, shelves):
+        for pair, found in _raw_places_of_document(store, partition, wanted, search, shelves):
             _add_place_to_plan(store, plan, partition, pair, found, shelves)
     plan.impossible.extend(_adopted_rows(store, wanted, search))
     return plan
 
 
-def not_searched(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> Iterator[NotErasable]:
+def unsearched_objects(store: Store, wanted: Wanted, search: Search, shelves: Shelves) -> Iterator[NotErasable]:
     """The objects that may have the documents, and were not searched: shards of documents, and raw objects that `make`
     has not read.
 
@@ -161,13 +161,16 @@ def why_bytes_stay(store: Store, path: str) -> str:
     return store.why_bytes_stay(path) if isinstance(store, FolderStore) else ""
 
 
-def _raw_places(
+def _raw_places_of_document(
     store: Store, documents: Partition, wanted: Wanted, search: Search, shelves: Shelves
 ) -> Iterator[tuple[Pair, RawPlace]]:
     there = documents.place
     for each in search.found:
         if each.area == "documents" and (each.asset, each.snapshot) == (there.asset, there.snapshot):
-            yield each.pair, raw_place(documents, row_with(documents, each.shard, each.row, each.pair), shelves)
+            yield (
+                each.pair,
+                find_raw_place(documents, read_known_row(documents, each.shard, each.row, each.pair), shelves),
+            )
     yield from ((each.pair, each.raw) for each in search.left_out if each.documents == there)
     yield from refused_places(store, documents, wanted, shelves)
 
@@ -179,7 +182,7 @@ def _add_place_to_plan(
     where = found.path or found.object or found.asset
     try:
         source = find_recipe("sources", Source, shelves.packages, name)
-        why = _why_not(found, source) or why_bytes_stay(store, found.path)
+        why = _not_erasable_reason(found, source) or why_bytes_stay(store, found.path)
     except GristmillError as error:
         why = str(error)
     if why or found.range is None:
@@ -193,7 +196,7 @@ def _add_place_to_plan(
     cut.pairs.add(pair)
 
 
-def _why_not(found: RawPlace, source: Source) -> str:
+def _not_erasable_reason(found: RawPlace, source: Source) -> str:
     """Why a place cannot be erased; empty if it can."""
     if not found.path.startswith(raw_folder(source.name)):
         return found.why or "it lies outside of the lake: erase it there"

@@ -6,10 +6,10 @@ from gristmill.errors import GristmillError
 from gristmill.lake.asset_kinds import RAW, kind_of
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.raw_path import raw_path
+from gristmill.raw_data.raw_path import find_raw_path
 from gristmill.recipes.drift.drop_reasons import LEFT_OUT
 from gristmill.stages.conversion.parts import recorded_part_edges
-from gristmill.takedowns.places import LeftOutPlace, Search, shown_place
+from gristmill.takedowns.places import LeftOutPlace, Search, place_in_words
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves, left_out_again
 from gristmill.tracing.rows import Partition
@@ -53,7 +53,7 @@ def _left_out_in_object(
             unnamed[row.reason] = unnamed.get(row.reason, 0) + row.records
         elif place is not None:
             pair = (row.source, row.id)
-            yield LeftOutPlace(pair, documents.place, shard.name, f"{shown_place(place)} ({row.reason})", place)
+            yield LeftOutPlace(pair, documents.place, shard.name, f"{place_in_words(place)} ({row.reason})", place)
     if unnamed:
         told = ", ".join(f"{reason}: {number:,}" for reason, number in sorted(unnamed.items())[:_MOST])
         search.unread_raw[path] = f"records of it were left out, and nobody knows their ids ({told})"
@@ -63,4 +63,4 @@ def _raw_object_path(store: Store, documents: Partition, shard: Shard, read: Inp
     """The path of a raw object in the lake, or what it would be."""
     part, snapshot = recorded_part_edges(shard, documents.place.table), documents.place.snapshot
     name = part.object if part else read.shard
-    return raw_path(store, read.asset, snapshot, name, read.content) or f"{read.asset}/{snapshot}/{name}"
+    return find_raw_path(store, read.asset, snapshot, name, read.content) or f"{read.asset}/{snapshot}/{name}"

@@ -17,13 +17,13 @@ from gristmill.lake.store.protocol import Store
 from gristmill.raw_data.erasures import MediaFile
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.takedowns.places import Search
-from gristmill.tracing.rows import find_partition, row_with
+from gristmill.tracing.rows import find_partition, read_known_row
 
 WHY = "a document names this media file; if no other one does, remove it (from a tar: pack it again), then erase again"
 """Why a media file is not erased, and the mend."""
 
 
-def named_media(store: Store, search: Search, catalogue: Catalogue) -> list[MediaFile]:
+def media_of_documents(store: Store, search: Search, catalogue: Catalogue) -> list[MediaFile]:
     """The media files of found documents, below the roots of the exports of their sources.
 
     Args:
@@ -45,15 +45,15 @@ def named_media(store: Store, search: Search, catalogue: Catalogue) -> list[Medi
         partition = find_partition(store, place(each.asset, each.snapshot)) if asked else None
         if partition is None:
             continue
-        row = row_with(partition, each.shard, each.row, each.pair)
+        row = read_known_row(partition, each.shard, each.row, each.pair)
         for root, paths in sorted(asked.items()):
             [values] = RowFields(sorted(paths)).read(row.line + b"\n", row.path, row.row)
             named = chain.from_iterable(media_names(value) or () for value in values if value is not None)
             found |= dict.fromkeys(MediaFile(*each.pair, root, name) for name in named)
-    return list(still_there(store, found))
+    return list(media_still_present(store, found))
 
 
-def still_there(store: Store, files: Collection[MediaFile]) -> Iterator[MediaFile]:
+def media_still_present(store: Store, files: Collection[MediaFile]) -> Iterator[MediaFile]:
     """The media files that are there, or of which nobody can tell.
 
     Args:

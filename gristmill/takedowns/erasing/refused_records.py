@@ -10,12 +10,12 @@ from gristmill.lake.identity import Pair
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.protocol import Store
-from gristmill.raw_data.raw_path import raw_path
+from gristmill.raw_data.raw_path import find_raw_path
 from gristmill.stages.conversion.parts import recorded_part_edges
 from gristmill.takedowns.refused import RefusedPlace, refused_rows, source_of_documents
-from gristmill.takedowns.refused_ids import own_pairs
+from gristmill.takedowns.refused_ids import pairs_of_refused_row
 from gristmill.takedowns.wanted import Wanted
-from gristmill.tracing.raw import RawPlace, Shelves, refused_again
+from gristmill.tracing.raw import RawPlace, Shelves, convert_refused_rows
 from gristmill.tracing.rows import Partition
 
 _NOT_ITS_OWN = (
@@ -47,9 +47,9 @@ def refused_places(
     source = source_of_documents(documents, shelves.packages)
     of_objects: dict[tuple[str, str], list[RefusedPlace]] = {}
     for refused in refused_rows(store, documents, source, wanted):
-        own = own_pairs(refused.row, source, wanted, documents.place.snapshot) if source else None
+        own = pairs_of_refused_row(refused.row, source, wanted, documents.place.snapshot) if source else None
         if own is None:
-            yield refused.pair, RawPlace(_in_quarantine(documents, refused), why=_NOT_ITS_OWN)
+            yield refused.pair, RawPlace(_rows_in_quarantine(documents, refused), why=_NOT_ITS_OWN)
         elif refused.pair in own:  # else it is another document, which names this one
             of_objects.setdefault((refused.shard, refused.row.file), []).append(refused)
     for (shard, file), rows in of_objects.items():
@@ -57,7 +57,7 @@ def refused_places(
         read = next((each for each in documents.shards[shard].inputs if each.shard == file), None)
         if read is None or in_parts:
             why = _IN_PARTS if in_parts else _NO_PLACE
-            yield from ((each.pair, RawPlace(_in_quarantine(documents, each), why=why)) for each in rows)
+            yield from ((each.pair, RawPlace(_rows_in_quarantine(documents, each), why=why)) for each in rows)
         else:
             yield from _refused_rows_in_object(store, documents, read, rows, shelves)
 
@@ -65,11 +65,11 @@ def refused_places(
 def _refused_rows_in_object(
     store: Store, documents: Partition, read: Input, rows: list[RefusedPlace], shelves: Shelves
 ) -> Iterator[tuple[Pair, RawPlace]]:
-    path = raw_path(store, read.asset, documents.place.snapshot, read.shard, read.content) or ""
+    path = find_raw_path(store, read.asset, documents.place.snapshot, read.shard, read.content) or ""
     places: dict[tuple[int | None, int | None, str], RawPlace] = {}
     why = _NOT_REFUSED
     try:
-        for row, place in refused_again(documents, read, shelves) if path else ():
+        for row, place in convert_refused_rows(documents, read, shelves) if path else ():
             places[row.offset, row.row, row.member] = place
     except GristmillError as error:
         why = str(error)
@@ -81,9 +81,9 @@ def _refused_rows_in_object(
         if found is None:
             found = RawPlace(read.asset, read.shard, read.content, path, why=why if path else "")
         elif found.range is None:
-            found = RawPlace(_in_quarantine(documents, each), why=_NO_PLACE)
+            found = RawPlace(_rows_in_quarantine(documents, each), why=_NO_PLACE)
         yield each.pair, found
 
 
-def _in_quarantine(documents: Partition, refused: RefusedPlace) -> str:
+def _rows_in_quarantine(documents: Partition, refused: RefusedPlace) -> str:
     return f"{documents.place.quarantine_path(refused.shard)}: row {refused.number} ({refused.row.place})"

@@ -21,9 +21,9 @@ from gristmill.lake.store.protocol import Entry, Store
 from gristmill.recipes.raw_object import Converted, Copied, LeftOut, RawObject, Refused
 from gristmill.stages.conversion.converter import convert_with_spans
 from gristmill.stages.conversion.quarantine import quarantined_row
-from gristmill.takedowns.erasing.cut_units import find_cuts, without_cuts
+from gristmill.takedowns.erasing.cut_units import find_cuts, remove_cut_ranges
 from gristmill.takedowns.erasing.erasure_plan import ObjectPlan, why_bytes_stay
-from gristmill.takedowns.refused_ids import own_pairs
+from gristmill.takedowns.refused_ids import pairs_of_refused_row
 from gristmill.takedowns.wanted import Wanted
 
 _encoder = msgspec.json.Encoder()
@@ -88,7 +88,7 @@ def rewrite_object(
         _check_alone(store, entry)
         if announce is None:
             return RewrittenObject(plan.path, before, after if size else "", len(plan.cuts))
-        with _old_file(store, entry.path) as old:
+        with _hold_old_file(store, entry.path) as old:
             announce(after if size else "")
             if size:
                 _replace_raw_object(store, entry, local, old)
@@ -111,7 +111,7 @@ def _write_cut_object(store: Store, entry: Entry, plan: ObjectPlan, local: Folde
 
     cuts = find_cuts(store.stream(entry.path, entry.version), entry.path, entry.size, plan.cuts)
     upload = local.upload(entry.path)
-    for data in without_cuts(hashed(), entry.path, cuts):
+    for data in remove_cut_ranges(hashed(), entry.path, cuts):
         new.update(data)
         upload.write(data)
     upload.close()
@@ -170,7 +170,7 @@ def _comparable_outcomes(raw: RawObject, plan: ObjectPlan, wanted: Wanted) -> It
 
 def _comparable_outcome(row: Converted, plan: ObjectPlan, wanted: Wanted, raw_span: RawSpan | None) -> tuple[Any, ...]:
     if isinstance(row, Refused):
-        own = own_pairs(quarantined_row(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
+        own = pairs_of_refused_row(quarantined_row(row, plan.name, raw_span), plan.source, wanted, plan.snapshot)
         return "refused", row.id, row.raw, row.reason, bool(own)
     if isinstance(row, LeftOut):
         return "left out", row.id, row.source, (row.reason, row.records), (row.source, row.id) in wanted.reasons
@@ -189,7 +189,7 @@ def _replace_raw_object(store: Store, entry: Entry, local: FolderStore, old: Old
         upload.close()
 
 
-def _old_file(store: Store, path: str) -> AbstractContextManager[OldFile | None]:
+def _hold_old_file(store: Store, path: str) -> AbstractContextManager[OldFile | None]:
     """Holds the file of the old object, which tells whether its bytes are gone. A bucket has no second names."""
     return store.old_file(path) if isinstance(store, FolderStore) else nullcontext()
 

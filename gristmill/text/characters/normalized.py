@@ -64,7 +64,7 @@ def normalize_unicode(form: Literal["NFC", "NFD"], text: str) -> str:
     )
     if not (marks[_MARKS:] - marks[:-_MARKS] == _MARKS).any():
         return unicodedata.normalize(form, text)
-    ends = [0, *(found.end() for found in _many_marks().finditer(text)), len(text)]
+    ends = [0, *(found.end() for found in _combining_run_pattern().finditer(text)), len(text)]
     return "".join([unicodedata.normalize(form, text[start:end]) for start, end in pairwise(ends)])
 
 
@@ -75,7 +75,7 @@ def _is_combining_mark() -> Chosen:
 
 
 @cache
-def _many_marks() -> re.Pattern[str]:
+def _combining_run_pattern() -> re.Pattern[str]:
     """Finds 30 combining marks in a row."""
     marks = "".join(chr(code) for code in np.flatnonzero(_is_combining_mark()).tolist())
     return re.compile(f"[{marks}]{{{_MARKS}}}")

@@ -37,10 +37,10 @@ _divided = ContextVar("divided", default=False)
 
 
 @contextmanager
-def divided_texts() -> Iterator[None]:
+def assume_divided_texts() -> Iterator[None]:
     """In this context all texts have spaces between their words, whatever their script: somebody has put them there.
 
-    >>> with divided_texts():
+    >>> with assume_divided_texts():
     ...     is_unspaced_script(CodePoints.of(["ไป โรงเรียน"]))[0].tolist()
     [False]
     """

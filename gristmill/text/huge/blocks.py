@@ -22,7 +22,7 @@ Sums = Mapping[str, Any]
 """For each label an array of numbers that are added, or a list of arrays of spans or None, with one entry a text."""
 
 
-def line_end(text: str, start: int, end: int) -> int:
+def last_line_end(text: str, start: int, end: int) -> int:
     r"""The end of the last line that ends in a stretch; `start` if none does.
 
     Args:
@@ -30,13 +30,13 @@ def line_end(text: str, start: int, end: int) -> int:
         start: offset where the stretch begins.
         end: offset where the stretch ends.
 
-    >>> line_end("to\nbe or", 0, 6)
+    >>> last_line_end("to\nbe or", 0, 6)
     3
     """
     return text.rfind("\n", start, end) + 1 or start
 
 
-def blocks(text: str, cut: Cut = line_end, size: int = HUGE) -> Iterator[Window]:
+def blocks(text: str, cut: Cut = last_line_end, size: int = HUGE) -> Iterator[Window]:
     r"""The blocks of a text.
 
     Args:
@@ -55,13 +55,13 @@ def blocks(text: str, cut: Cut = line_end, size: int = HUGE) -> Iterator[Window]
     while len(text) - start > size:
         end = cut(text, start, start + size)
         if end <= start:
-            end = _word_end(text, start, start + size)
+            end = _last_word_end(text, start, start + size)
         yield Window(start, end)
         start = end
     yield Window(start, len(text))
 
 
-def _word_end(text: str, start: int, end: int) -> int:
+def _last_word_end(text: str, start: int, end: int) -> int:
     """Where the last white space of a stretch ends; the end of the stretch if it has none."""
     stretch = text[start:end]
     word = stretch.rsplit(None, 1)[-1:]
@@ -71,7 +71,7 @@ def _word_end(text: str, start: int, end: int) -> int:
 
 
 def measured_in_blocks(
-    text: str, measure: Callable[[TextColumn], Sums], cut: Cut = line_end, size: int = HUGE
+    text: str, measure: Callable[[TextColumn], Sums], cut: Cut = last_line_end, size: int = HUGE
 ) -> dict[str, Any]:
     r"""Measures one text block by block.
 
@@ -94,7 +94,7 @@ def measured_in_blocks(
     >>> found["words"].tolist(), found["lines"][0].tolist()
     ([2], [[0, 2, 2], [3, 3, 0], [3, 5, 2]])
     """
-    whole = unspaced_whole(text, size)
+    whole = is_unspaced_text(text, size)
     sums: dict[str, Any] = {}
     spans: dict[str, list[Any]] = {}
     counts: dict[str, int] = {}
@@ -117,7 +117,7 @@ def measured_in_blocks(
     return sums | joined
 
 
-def unspaced_whole(text: str, size: int = HUGE) -> tuple[Chosen, Chosen]:
+def is_unspaced_text(text: str, size: int = HUGE) -> tuple[Chosen, Chosen]:
     """Whether a huge text is in scripts without spaces, and in those without rules; see `characters.scripts.unspaced`.
 
     Args:

@@ -59,7 +59,7 @@ class Groups:
         numbers = np.zeros(places, np.uint32)
         groups, repeated, best = 0, 0, (0, 0)
         for stretches in _candidates_by_part(places, candidates, keys_at, part):
-            counts, firsts = _one_part(stretches, keys_at, numbers, groups)
+            counts, firsts = _number_part_groups(stretches, keys_at, numbers, groups)
             if len(counts):
                 most = int(counts.max())
                 best = max(best, (most, -int(firsts[counts == most].min())))
@@ -171,7 +171,7 @@ def _join_neighbours(stretches: list[Places], most: int) -> list[Places]:
     return [np.concatenate(each) for each in joined if each]
 
 
-def _one_part(
+def _number_part_groups(
     stretches: list[Places], keys_at: KeysAt, numbers: NDArray[np.uint32], groups: int
 ) -> tuple[Numbers, Numbers]:
     """Numbers the groups of a part from `groups` + 1 on: how often the key of each occurs, and its first place."""

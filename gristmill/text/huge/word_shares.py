@@ -9,7 +9,7 @@ from gristmill.text.code_points import Hashes
 from gristmill.text.huge.groups import PART, Groups, grouped, ngram_groups
 
 
-def word_shares(
+def repeated_word_shares(
     hashes: list[Hashes],
     before: NDArray[np.uint32],
     top: Collection[int],
@@ -29,7 +29,7 @@ def word_shares(
         RedPajama's name of each measure without `rps_doc_`, and its value, which is not rounded; see `text/ngrams.py`.
 
     >>> words = np.array([5, 6, 7, 5, 6], np.uint64)  # "to be or to be"
-    >>> dict(word_shares([words], np.array([0, 2, 4, 6, 8, 10], np.uint32), [2], []))["frac_chars_top_2gram"]
+    >>> dict(repeated_word_shares([words], np.array([0, 2, 4, 6, 8, 10], np.uint32), [2], []))["frac_chars_top_2gram"]
     0.8
     """
     count = len(before) - 1

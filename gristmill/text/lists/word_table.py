@@ -99,14 +99,14 @@ class WordTable:
         found = [
             (start, -end, number)
             for number, start, end in self.automaton.find_matches_as_indexes(folded.text, overlapping=True)
-            if _stands_alone(folded.text, start, end)
+            if _is_word_alone(folded.text, start, end)
         ]
         found.sort()
         for start, end, number in found:
             yield WordHit(folded.original_offset(start), folded.original_offset(-end), self.languages[number])
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
+def _is_word_alone(text: str, start: int, end: int) -> bool:
     if start > 0 and _are_in_one_word(text[start - 1], text[start]):
         return False
     return end == len(text) or not _are_in_one_word(text[end - 1], text[end])
@@ -114,10 +114,10 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 def _are_in_one_word(left: str, right: str) -> bool:
     """Whether two characters are in one word."""
-    return _in_word(left) and _in_word(right) and not (_UNSPACED.match(left) or _UNSPACED.match(right))
+    return _is_in_word(left) and _is_in_word(right) and not (_UNSPACED.match(left) or _UNSPACED.match(right))
 
 
-def _in_word(character: str) -> bool:
+def _is_in_word(character: str) -> bool:
     return character.isalnum() or character == "_" or (character > "\x7f" and unicodedata.category(character)[0] == "M")
 
 

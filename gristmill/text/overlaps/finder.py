@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gristmill.text.overlaps.index import OverlapIndex
 from gristmill.text.overlaps.text_words import TextWords
-from gristmill.text.units.normalisation import in_word, is_single_word_character
+from gristmill.text.units.normalisation import is_single_word_character, is_word_character
 
 GROUP = 1 << 19
 """Code points of texts that are looked at together, so that their arrays stay in the processor's cache."""
@@ -82,13 +82,15 @@ def _exact_overlap_spans(index: OverlapIndex, text: str) -> Mapping[str, SpanArr
     for offset, begins, piece in pieces:
         if len(text) > PIECE and not len(index.filter.among([piece])):
             continue
-        for label, spans in _in_piece(index, piece, begins, text[offset + len(piece) : offset + len(piece) + 1]):
+        for label, spans in _find_piece_overlaps(
+            index, piece, begins, text[offset + len(piece) : offset + len(piece) + 1]
+        ):
             found.setdefault(label, []).append(spans + np.array([offset, offset, 0]))
     joined = {label: np.concatenate(spans) for label, spans in found.items()}
     return {label: spans if label.endswith(f"_{LINES}") else merge_item_spans(spans) for label, spans in joined.items()}
 
 
-def _in_piece(index: OverlapIndex, text: str, begins: int, after: str) -> Iterator[tuple[str, SpanArray]]:
+def _find_piece_overlaps(index: OverlapIndex, text: str, begins: int, after: str) -> Iterator[tuple[str, SpanArray]]:
     """The spans of a piece: of n-grams, not yet merged, and of lines that begin at `begins` or later and are whole."""
     words = TextWords.of(text)
     ngrams = words.ngram_hashes(index.length)
@@ -156,7 +158,7 @@ def _piece_end(text: str, at: int) -> int:
         return feed + 1
     while at < len(text):
         codes = np.frombuffer(text[at - 1 : at + _BACK].encode("utf-32-le", "surrogatepass"), "<u4")
-        inside, alone = in_word().take(codes), is_single_word_character().take(codes)
+        inside, alone = is_word_character().take(codes), is_single_word_character().take(codes)
         (cuts,) = np.nonzero(~inside[1:] | ~inside[:-1] | alone[1:] | alone[:-1])
         if len(cuts):
             return at + int(cuts[0])

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.text.units.normalisation import is_single_word_character, lower_table, words_text
+from gristmill.text.units.normalisation import is_single_word_character, lower_case_table, words_text
 from gristmill.text.units.utf8_column import decode_text, encoded_text
 
 _SPACE, _GONE = 0x20, 0x01
@@ -34,7 +34,7 @@ def words_bytes(data: bytes) -> bytes:
     for width in (2, 3, 4):
         places = leads[(first >= _LEADS[width - 2]) & (first < _LEADS[width - 1])]
         codes = _decode_code_points(units, places, width)
-        lowered = lower_table().take(codes)
+        lowered = lower_case_table().take(codes)
         changed = np.flatnonzero(lowered != codes)
         wanted = 1 + np.searchsorted(_EDGES, lowered[changed], side="right")
         outside = lowered[changed] == _SPACE
@@ -82,4 +82,4 @@ def _write_code_points(
 @cache
 def _ascii_fold_table() -> bytes:
     """ASCII in lower case or as spaces; all other bytes stay."""
-    return lower_table()[:0x80].astype(np.uint8).tobytes() + bytes(range(0x80, 0x100))
+    return lower_case_table()[:0x80].astype(np.uint8).tobytes() + bytes(range(0x80, 0x100))

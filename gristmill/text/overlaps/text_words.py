@@ -6,7 +6,7 @@ import numpy as np
 
 from gristmill.text.code_points import Numbers
 from gristmill.text.units.hashes import Hashes128, hash_word_sequences, word_hashes
-from gristmill.text.units.normalisation import in_word, is_single_word_character, words_text
+from gristmill.text.units.normalisation import is_single_word_character, is_word_character, words_text
 from gristmill.text.units.utf8_column import encoded_text
 
 _LINE_FEED = 10
@@ -70,7 +70,7 @@ def _word_places(text: str) -> tuple[Numbers, Numbers]:
     """The starts and ends of words, in code points."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     inside, alone = np.zeros(len(codes) + 2, np.bool_), np.zeros(len(codes) + 2, np.bool_)
-    inside[1:-1], alone[1:-1] = in_word().take(codes), is_single_word_character().take(codes)
+    inside[1:-1], alone[1:-1] = is_word_character().take(codes), is_single_word_character().take(codes)
     parted = alone[1:] | alone[:-1]
     (starts,) = np.nonzero(inside[1:] & (~inside[:-1] | parted))
     (ends,) = np.nonzero(inside[:-1] & (~inside[1:] | parted))

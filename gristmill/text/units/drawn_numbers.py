@@ -5,7 +5,7 @@ import xxhash
 from numpy.typing import NDArray
 
 
-def drawn_numbers(snapshot: str, shard: str, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+def random_row_numbers(snapshot: str, shard: str, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A number for each row of a shard, which depends on snapshot, shard and row alone; all are equally likely.
 
     The numbers are those of splitmix64, whose state is the seed of the shard plus the number of the row.
@@ -15,10 +15,10 @@ def drawn_numbers(snapshot: str, shard: str, rows: NDArray[np.int64]) -> NDArray
         shard: name of the shard.
         rows: numbers of rows in the shard (n).
 
-    >>> [int(number) >> 48 for number in drawn_numbers("2024", "a", np.arange(3))]
+    >>> [int(number) >> 48 for number in random_row_numbers("2024", "a", np.arange(3))]
     [11017, 11288, 51399]
     """
-    return drawn_from(rows.astype(np.uint64) + np.uint64(shard_seed(snapshot, shard)))
+    return splitmix64_numbers(rows.astype(np.uint64) + np.uint64(shard_seed(snapshot, shard)))
 
 
 def shard_seed(snapshot: str, shard: str) -> int:
@@ -31,7 +31,7 @@ def shard_seed(snapshot: str, shard: str) -> int:
     return xxhash.xxh3_64_intdigest(f"{snapshot}/{shard}".encode()) % (1 << 63)
 
 
-def drawn_from(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def splitmix64_numbers(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The number of splitmix64 for each state (n). Different states have different numbers.
 
     Args:

@@ -58,7 +58,7 @@ def words_text(text: str) -> str:
         starts = range(0, len(text), _TOGETHER)
         return "".join([words_text(text[start : start + _TOGETHER]) for start in starts])
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    lowered = lower_table().take(codes)
+    lowered = lower_case_table().take(codes)
     alone = is_single_word_character().take(codes) if int(lowered.max()) >= _FIRST_LONE else np.zeros(0, np.bool_)
     if alone.any():
         lowered = np.repeat(lowered, 1 + 2 * alone.astype(np.int64))
@@ -69,7 +69,7 @@ def words_text(text: str) -> str:
 
 
 @cache
-def lower_table() -> Codes:
+def lower_case_table() -> Codes:
     """Each code point that may be in a word in lower case, and a space for all others (0x110000)."""
     flags = character_flags()
     codes = np.arange(0x110000, dtype=np.uint32)
@@ -83,9 +83,9 @@ def lower_table() -> Codes:
 
 
 @cache
-def in_word() -> NDArray[np.bool_]:
+def is_word_character() -> NDArray[np.bool_]:
     """A flag for each code point: whether it may be in a word (0x110000)."""
-    table: NDArray[np.bool_] = lower_table() > _SPACE
+    table: NDArray[np.bool_] = lower_case_table() > _SPACE
     table.setflags(write=False)
     return table
 
@@ -96,11 +96,11 @@ def is_single_word_character() -> NDArray[np.bool_]:
     table = np.zeros(0x110000, np.bool_)
     for first, last in spaceless_blocks():
         table[first : last + 1] = True
-    table &= in_word()
+    table &= is_word_character()
     table.setflags(write=False)
     return table
 
 
 @cache
 def _ascii_table() -> bytes:
-    return lower_table()[:_ASCII].astype(np.uint8).tobytes() + bytes([_SPACE]) * _ASCII
+    return lower_case_table()[:_ASCII].astype(np.uint8).tobytes() + bytes([_SPACE]) * _ASCII

@@ -155,7 +155,7 @@ def paragraphs(
     for group in text_groups(texts, separator):
         pieces = BytePieces(group, separator)
         pieces.skip_blank()
-        _skip_short(pieces, min_length)
+        _skip_short_pieces(pieces, min_length)
         if min_words:
             words = (len(decode_text(piece).split()) for piece in pieces.pieces)
             pieces.skip_pieces(np.fromiter(words, np.int64, len(pieces.pieces)) < min_words, FEW_WORDS)
@@ -180,11 +180,11 @@ def lines(
     for group in text_groups(texts, "\n"):
         pieces = BytePieces(group, "\n")
         pieces.trim_pieces()
-        _skip_short(pieces, min_length)
+        _skip_short_pieces(pieces, min_length)
         yield pieces.hash_kept_pieces(normalisation, hashed)
 
 
-def _skip_short(pieces: BytePieces, least: int) -> None:
+def _skip_short_pieces(pieces: BytePieces, least: int) -> None:
     if least:
         column = pieces.column
         pieces.skip_pieces(column.code_points(pieces.ends) - column.code_points(pieces.starts) < least, SHORT)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gristmill.text.code_points import Numbers
 from gristmill.text.units.hashes import Hashes128, hash_word_sequences, word_hashes
-from gristmill.text.units.normalisation import in_word, is_single_word_character, words_text
+from gristmill.text.units.normalisation import is_single_word_character, is_word_character, words_text
 from gristmill.text.units.pieces_between import EMPTY, BytePieces
 from gristmill.text.units.unit_hashes import HUGE, TOGETHER, TextGroup, UnitHashes, text_groups
 from gristmill.text.units.utf8_column import Utf8Column, decode_text, encoded_text
@@ -154,7 +154,7 @@ def _last_word_cut(text: str, start: int, end: int, normalisation: str) -> int:
     stretch = text[start:end]
     if normalisation == "words-1":
         codes = np.frombuffer(stretch.encode("utf-32-le", "surrogatepass"), "<u4")
-        (places,) = np.nonzero(~in_word().take(codes) | is_single_word_character().take(codes))
+        (places,) = np.nonzero(~is_word_character().take(codes) | is_single_word_character().take(codes))
         return start + int(places[-1]) + 1 if len(places) else 0
     inside = stretch.split()
     if inside and not stretch[-1].isspace():

@@ -9,16 +9,16 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, documents_asset, place
 from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.as_written import unknown_field
+from gristmill.lake.ledger.as_written import first_unknown_field
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.lake.store.protocol import Store
-from gristmill.scores.described import described_before
-from gristmill.scores.examples import Example, extreme_examples, stated_examples
-from gristmill.scores.excerpts import document_at, excerpt_around_spans
+from gristmill.scores.described import read_described_set
+from gristmill.scores.examples import Example, examples_in_file, extreme_examples
+from gristmill.scores.excerpts import excerpt_around_spans, read_document_at
 
 MEND = "delete it: `gristmill report` or `gristmill preview` makes it again"
 """The mend of a file that is derived."""
@@ -33,14 +33,16 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
         shards: the rows of its table.
         say: function that receives a note if columns are missing.
     """
-    stated = stated_examples(store, partition, shards)
+    stated = examples_in_file(store, partition, shards)
     if stated is None:
         return
     path = examples_path(partition)
     written = msgspec.json.decode(store.read(path))
-    if field := unknown_field(written, {"contents": written["contents"], "examples": msgspec.to_builtins(stated)}):
+    if field := first_unknown_field(
+        written, {"contents": written["contents"], "examples": msgspec.to_builtins(stated)}
+    ):
         yield Finding(path, None, f"it has the field {field!r}, which no example has", MEND)
-    described = described_before(store, partition, shards)
+    described = read_described_set(store, partition, shards)
     if described is None:
         say(f"{path}: not proven to be the extremes: columns of its set are missing; {MEND}")
         return
@@ -49,18 +51,19 @@ def extreme_findings(store: Store, partition: Place, shards: Sequence[Shard], sa
     lacking = [each for each in due if each not in found]
     if [each for each in due if each in found] != found:
         yield Finding(path, None, "its examples are not the extremes of the columns of its set", MEND)
-    elif lacking and not _all_blocked(store, partition, {(shard, row) for _, _, _, shard, row in lacking}):
+    elif lacking and not _are_all_blocked(store, partition, {(shard, row) for _, _, _, shard, row in lacking}):
         yield Finding(path, None, f"it lacks {len(lacking)} examples of the extremes of its set", MEND)
 
 
-def _all_blocked(store: Store, partition: Place, rows: Collection[tuple[str, int]]) -> bool:
+def _are_all_blocked(store: Store, partition: Place, rows: Collection[tuple[str, int]]) -> bool:
     """Whether a blocklist names the document of each of these rows: (shard, number of the row)."""
     names = names_in_asset_address(partition.asset)
     documents = place(documents_asset(names["source"], names["version"]), partition.snapshot)
     beside = {shard.name: shard for shard in read_ledger(store, documents)[1]}
     blocked = listed_pairs(store)
     return all(
-        shard in beside and document_at(store, documents, beside[shard], row).pair in blocked for shard, row in rows
+        shard in beside and read_document_at(store, documents, beside[shard], row).pair in blocked
+        for shard, row in rows
     )
 
 
@@ -76,7 +79,7 @@ class ExamplesProof:
     def __init__(self, store: Store, partition: Place, shards: Sequence[Shard]) -> None:
         self._partition, self._set = partition, names_in_asset_address(partition.asset)["set"]
         self._waiting: dict[str, dict[int, list[Example]]] = {}
-        for each in stated_examples(store, partition, shards) or ():
+        for each in examples_in_file(store, partition, shards) or ():
             self._waiting.setdefault(each.shard, {}).setdefault(each.row, []).append(each)
         self._false: list[Example] = []
 

@@ -8,7 +8,7 @@ from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import read_catalogue
-from gristmill.stages.export.index import declared_release, old_release
+from gristmill.stages.export.index import declared_release, is_old_release
 from gristmill.stages.export.release import read_release, release_path
 from gristmill.stages.mixing.index import read_index
 
@@ -16,7 +16,7 @@ _OF_RECIPE = ("format", "weights", "repetitions")
 """The fields of a release that only its recipes say."""
 
 
-def undeclared_release(
+def undeclared_exclusions(
     store: Store, ledger: IndexLedger, shelves: Sequence[str], say: Say
 ) -> Iterator[tuple[str, str]]:
     """The samples that a release leaves out, and that no recipe or blocklist excludes: (path, what is wrong).
@@ -28,7 +28,7 @@ def undeclared_release(
         say: function that receives a note if the recipes say another release, and on the files of older releases.
     """
     path, names = release_path(ledger.asset), names_in_asset_address(ledger.asset)
-    older = [entry.path for entry in store.list(f"{ledger.asset}/") if old_release(ledger, entry.path)]
+    older = [entry.path for entry in store.list(f"{ledger.asset}/") if is_old_release(ledger, entry.path)]
     if older:
         say(f"{older[0]}: not proven, {len(older)} files of older releases; gc removes those that no release names")
     release, index = read_release(store, ledger.asset), read_index(store, ledger.asset)

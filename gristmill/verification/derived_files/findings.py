@@ -17,7 +17,7 @@ from gristmill.lake.store.protocol import Store
 from gristmill.scores.column_file import ColumnsFile, open_columns, open_document_columns
 from gristmill.scores.described import has_kinds
 from gristmill.scores.document_columns import DocumentColumnsHead, make_document_columns
-from gristmill.scores.examples import holds_listed
+from gristmill.scores.examples import has_blocklisted_example
 from gristmill.scores.label_columns import ColumnsHead, make_columns
 from gristmill.scores.label_kinds import declared_kinds
 from gristmill.verification.derived_files.examples_proof import MEND, extreme_findings
@@ -46,7 +46,7 @@ def derived_findings(
         yield from _column_findings(store, partition, shards, paths, kinds, say)
     yield from extreme_findings(store, partition, shards, say)
     try:
-        if holds_listed(store, partition, listed_pairs(store)):
+        if has_blocklisted_example(store, partition, listed_pairs(store)):
             what = "it has an excerpt of a document that a blocklist names, or cannot be read"
             yield Finding(examples_path(partition), None, what, "run gristmill gc, which removes it")
     except DataError as error:

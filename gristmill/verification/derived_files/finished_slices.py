@@ -96,7 +96,7 @@ def _slices_index_takes(
     """The slices that an index takes of those that are finished."""
     streams = _streams_with_sources(shelves, names_in_asset_address(ledger.asset)["mix"])
     if streams is None:
-        return _by_index(store, ledger, finished, say)
+        return _slices_named_by_index(store, ledger, finished, say)
     found: set[tuple[str, str]] = set()
     named = {each.fingerprint for each in ledger.inputs}
     for stream, source in streams:
@@ -173,7 +173,7 @@ def _mix(shelves: Sequence[str], name: str) -> Mix | None:
     return None
 
 
-def _by_index(
+def _slices_named_by_index(
     store: Store, ledger: IndexLedger, finished: Mapping[str, Mapping[str, Ledger]], say: Say
 ) -> set[tuple[str, str]]:
     """The slices that an index takes by what it says itself."""

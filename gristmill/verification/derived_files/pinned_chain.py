@@ -8,7 +8,7 @@ from gristmill.releases.pinned import PinnedRelease
 from gristmill.stages.export.index import release_folder
 
 
-def pinned_beside(release: PinnedRelease) -> Iterator[str]:
+def pinned_chain_faults(release: PinnedRelease) -> Iterator[str]:
     """The faults, in words, unless a release pins what leads to its data, each ledger once, and objects of these.
 
     Args:

@@ -15,20 +15,20 @@ from gristmill.lake.asset_kinds import EXPORT, TOKEN_CACHE, is_product, kind_of,
 from gristmill.lake.ledger.folders.pinned_upload import RELEASES
 from gristmill.lake.ledger.index_ledger import content_digest, read_index_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe, TableDigest, Upstream
-from gristmill.lake.store.json_object import NOT_DECODED, says_same
+from gristmill.lake.store.json_object import NOT_DECODED, is_same_json
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.releases.card import DataCard, data_card
 from gristmill.releases.card_files import CARD, CARD_FILES, card_files
-from gristmill.releases.moved import redirected_file
+from gristmill.releases.moved import redirect_release_file
 from gristmill.releases.pinned import PinnedLedger, PinnedRelease, pinned_path
 from gristmill.releases.pinned_objects import objects_of_slice
 from gristmill.releases.pinning import pinned_ledger, trainer_files, trainer_reading
 from gristmill.stages.export.index import release_folder
 from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.verification.derived_files.finished_slices import are_disordered
-from gristmill.verification.derived_files.pinned_chain import pinned_beside
+from gristmill.verification.derived_files.pinned_chain import pinned_chain_faults
 from gristmill.verification.trainer_config import first_wrong_value
 
 _MEND = "restore it from a copy: a release never changes"
@@ -112,7 +112,7 @@ class _Proof:
             yield self._finding("its slices are not those of the index that it names")
         elif are_disordered(self._release.slices) or (self._of_index is not None and self._of_index != named):
             yield self._finding("its slices are in another order than those of the index that it names")
-        yield from (self._finding(what) for what in pinned_beside(self._release))
+        yield from (self._finding(what) for what in pinned_chain_faults(self._release))
         gone = [
             _in_words(each.asset, each.snapshot)
             for each in self._release.ledgers
@@ -239,7 +239,7 @@ class _Proof:
             return
         for path, made in files.items():
             own = path == f"{self._folder}/{CARD}"
-            if own and says_same(data, made):
+            if own and is_same_json(data, made):
                 continue
             if path in self._release.files and self._release.files[path] != content_digest(made, path, self._store.url):
                 source = "its own values, in the form that Gristmill writes" if own else f"{CARD} and the ledgers"
@@ -308,7 +308,7 @@ class _Proof:
         path = f"{self._folder}/{name}"
         tagged = self._store.read_tagged(path)
         digest = self._release.files.get(path)
-        return redirected_file(tagged[0], path, digest, self._store.url) if tagged and digest else None
+        return redirect_release_file(tagged[0], path, digest, self._store.url) if tagged and digest else None
 
     def _file_finding(self, name: str, what: str) -> Finding:
         return Finding(f"{self._folder}/{name}", None, what, _MEND)

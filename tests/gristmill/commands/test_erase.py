@@ -17,7 +17,7 @@ from gristmill.__main__ import main
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.store.protocol import Entry
 from gristmill.stages.mixing.step import stream_step
-from gristmill.takedowns.erasing.erasure import record_path
+from gristmill.takedowns.erasing.erasure import erasure_record_path
 
 SHELF = ["--shelves", "gristmill,testshelf"]
 NUMBERS = (0, 8, 32, 59, 88)
@@ -92,7 +92,7 @@ def test_nothing_but_the_blocklist_and_the_record_names_what_was_erased(
     left = [row["id"] for shard in "abc" for row in mill.rows(mill.documents().shard(shard))]
     assert left == [each for each in rows if each not in gone]
     pairs = {("pages", f"doc-{number}"): "" for number in NUMBERS}
-    allowed = {"blocklists/takedowns.jsonl", "withdrawn/blocklists/takedowns.jsonl", record_path(pairs)}
+    allowed = {"blocklists/takedowns.jsonl", "withdrawn/blocklists/takedowns.jsonl", erasure_record_path(pairs)}
     assert [named_in(mill, number) for number in NUMBERS] == [allowed] * 5
     code, lines = run(mill, capsys, "takedown", "--prove", "--json")
     states = {each["what"]: each["state"] for each in map(json.loads, lines)}
@@ -183,7 +183,7 @@ def test_an_erasure_that_was_killed_goes_on(
     with pytest.raises(_Killed):
         run(mill, capsys, "erase")
     monkeypatch.undo()
-    record = json.loads(mill.store.read(record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
+    record = json.loads(mill.store.read(erasure_record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
     assert not record["done"]
     assert set(record["objects"]) == {
         f"sources/pages/raw/2024/{name}" for name in ("a.jsonl.gz", "b.jsonl", "c.jsonl.zst")
@@ -235,7 +235,7 @@ def test_raw_objects_that_nothing_was_made_from_are_not_called_erased(
     told = "sources/pages/raw/2025/new.jsonl: no document was made from it; make it (gristmill make), then erase again"
     assert (code, [line for line in said if line.startswith("not")]) == (1, [f"not erased: {told}"])
     pairs = {("pages", f"doc-{number}"): "" for number in NUMBERS}
-    record = json.loads(mill.store.read(record_path(pairs)))
+    record = json.loads(mill.store.read(erasure_record_path(pairs)))
     assert (record["done"], record["left"], len(record["objects"])) == (False, [told], 3)
     mill.convert(snapshot="2025")
     remake(mill, capsys)
@@ -309,7 +309,7 @@ def test_of_two_commands_that_erase_the_same_documents_the_record_tells_what_bec
     assert sorted(codes) == [0, 2]
     remake(mill, capsys)
     assert run(mill, capsys, "erase")[0] == 0
-    record = json.loads(mill.store.read(record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
+    record = json.loads(mill.store.read(erasure_record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})))
     after = {path: each["after"] for path, each in record["objects"].items()}
     assert after == {path: hashlib.sha256(mill.store.read(path)).hexdigest() for path in after}
     assert (len(after), record["done"]) == (3, True)
@@ -334,7 +334,7 @@ def test_what_another_erasure_has_replaced_is_no_object_that_waits_for_ever(
 
     killed = set[str | None]()
     for _ in deaths(tried, erase, again, every=3):
-        path = tried / record_path({("pages", "doc-8"): ""})
+        path = tried / erasure_record_path({("pages", "doc-8"): ""})
         [begun] = json.loads(path.read_bytes())["objects"].values() if path.exists() else [{}]
         killed.add("replaced" if begun.get("after") else "announced" if begun.get("coming") else None)
         for asked in (two, one):
@@ -423,7 +423,7 @@ def test_bytes_that_stay_under_another_name_are_not_called_erased(
 
 def test_what_was_erased_is_not_erased_twice(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     run(mill, capsys, "erase")
-    path = record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})
+    path = erasure_record_path({("pages", f"doc-{number}"): "" for number in NUMBERS})
     before = mill.store.read(path)
     code, said = run(mill, capsys, "erase")
     assert (code, [each for each in said if each.startswith(("erased", "not"))]) == (0, [])

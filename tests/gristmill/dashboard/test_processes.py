@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.dashboard.processes import Child, Dashboard, end_all
+from gristmill.dashboard.processes import Child, Dashboard, end_all_processes
 from gristmill.errors import GristmillError, RecipeError
 
 
@@ -70,7 +70,7 @@ time.sleep(99)
     ]
     while not all(child.log.read_text() for child in children):
         time.sleep(0.02)
-    end_all(children)
+    end_all_processes(children)
     assert [child.process.returncode for child in children] == [0, 0]  # else the last one would wait, and be killed
 
 

@@ -15,7 +15,7 @@ from gristmill.__main__ import main
 from gristmill.derivation.derived_share import DerivedShare, derived_share
 from gristmill.lake.address import Place, mix_asset, place
 from gristmill.lake.ledger.files import as_json, compose_ledger, pack_table, read_ledger
-from gristmill.verification.audit import audited_ledgers
+from gristmill.verification.audit import ledger_paths_to_audit
 
 CHAIN = (DOCUMENTS, WORDS, REVISED, STREAM, CACHE)
 
@@ -23,7 +23,7 @@ CHAIN = (DOCUMENTS, WORDS, REVISED, STREAM, CACHE)
 def shares(mill: Mill, *places: Place, names: str = "ab") -> DerivedShare:
     """The share if these shards of these partitions were derived again."""
     proven = {(each.asset, each.snapshot, name) for each in places for name in names}
-    return derived_share(mill.store, audited_ledgers(mill.store), proven, ())
+    return derived_share(mill.store, ledger_paths_to_audit(mill.store), proven, ())
 
 
 def size(mill: Mill, where: Place) -> int:

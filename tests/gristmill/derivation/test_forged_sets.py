@@ -25,7 +25,7 @@ from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.rules import score
 from gristmill.recipes.source import Revision, Source
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import read_dedupe_order, steps_of_resolution
 from gristmill.stages.fingerprints.binary_part import part_content_digest
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.mixing.carrying.step import CarryingStep
@@ -94,7 +94,7 @@ def steps(mill: Mill, name: str) -> Iterator[Step]:
     """Every step of a dedupe recipe."""
     recipe = known().dedupes[name]
     yield from (FingerprintStep(recipe, "pages", snapshot, SHELVES) for snapshot in ("a", "b"))
-    yield from steps_of_resolution(recipe, read_order(mill.store, name)[0], SHELVES)
+    yield from steps_of_resolution(recipe, read_dedupe_order(mill.store, name)[0], SHELVES)
     yield from (DedupeLabelsStep(recipe, "pages", snapshot, SHELVES) for snapshot in ("a", "b"))
 
 

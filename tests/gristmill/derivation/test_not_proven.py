@@ -39,11 +39,11 @@ from gristmill.releases.pinned import pinned_path, read_pinned, withdrawn_path
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.packing.plans import plan_cache
 from gristmill.stages.tokenization.files import ledger_path, read_tokenizer_ledger
-from gristmill.takedowns.erasing.erasure import record_path
+from gristmill.takedowns.erasing.erasure import erasure_record_path
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = ["--raw", "--reconvert", "1", "--retag", "1", "--remix", "1", "--reencode", "1", "--all"]
@@ -71,7 +71,7 @@ def invented_erasure(mill: Mill) -> None:
     erased = {raw: ErasedObject("0" * 64, hash_object(mill.store, raw), 1)}
     stranger = ("pages", "of a stranger")
     record = ErasureRecord(1, ((*stranger, "asked"),), erased, (), done=True)
-    mill.store.put(record_path({stranger: "asked"}), as_json(record))
+    mill.store.put(erasure_record_path({stranger: "asked"}), as_json(record))
     mill.store.put(withdrawn_path("strange"), b'{"objects":"of a stranger"}')
 
 
@@ -106,7 +106,7 @@ def other_code(mill: Mill) -> None:
 def nobodys_mix(mill: Mill) -> None:
     strange = replace(even(), name="strange")
     mill.make(stream_step(strange, "pages", "2024", ("gristmill", "testshelf")))
-    index_mix(mill.store, strange, {"pages": mill.source()}, {"pages": ["2024"]})
+    write_mix_index(mill.store, strange, {"pages": mill.source()}, {"pages": ["2024"]})
 
 
 def order(mill: Mill) -> None:
@@ -210,7 +210,7 @@ def older_card(mill: Mill) -> None:
 
 def absent(mill: Mill) -> None:
     top = "mixes/even/index"
-    index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
+    write_mix_index(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
     data = as_json({**json.loads(mill.store.read(f"{top}/index.json")), "absent": ["pages/2030"]})
     mill.store.put(f"{top}/index.json", data)
     ledger = read_index_ledger(mill.store, f"{top}/ledger.json")

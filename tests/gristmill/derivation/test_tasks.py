@@ -16,7 +16,7 @@ from gristmill.execution.finding import Finding
 from gristmill.lake.address import place
 from gristmill.lake.identity import HASH_BYTES, ROW_BYTES
 from gristmill.lake.ledger.shard_sample import ShardSample
-from gristmill.verification.audit import audited_ledgers
+from gristmill.verification.audit import ledger_paths_to_audit
 
 ALL = ShardSample(1)
 SAMPLES = dict.fromkeys(("reconvert", "retag", "remix"), ALL)
@@ -28,7 +28,7 @@ HERE = ("--shelves", "gristmill,testshelf", "--all")
 def findings(mill: Mill, sample: ShardSample = ALL) -> dict[str, list[str]]:
     """The findings of all tasks, by the first asset; their notes are in `said`."""
     mill.said.clear()
-    paths = audited_ledgers(mill.store)
+    paths = ledger_paths_to_audit(mill.store)
     tasks = derivation_tasks(mill.lake, SHELVES, paths, dict.fromkeys(SAMPLES, sample), mill.said.append, [])
     found: dict[str, list[str]] = {}
     for result in (derive_task(mill.lake, SHELVES, task, first_only=False) for task in tasks):
@@ -58,14 +58,14 @@ def test_a_good_lake_has_no_findings_and_says_what_no_shelf_makes(whole: Mill) -
 
 
 def test_tokens_alone_ask_for_no_task_and_no_word_of_other_assets(whole: Mill) -> None:
-    paths = audited_ledgers(whole.store)
+    paths = ledger_paths_to_audit(whole.store)
     assert list(derivation_tasks(whole.lake, SHELVES, paths, {"reencode": ALL}, whole.said.append, [])) == []
     assert whole.said == []
 
 
 def test_one_seed_draws_the_same_shards_of_all_assets(whole: Mill) -> None:
     tasks = derivation_tasks(
-        whole.lake, SHELVES, audited_ledgers(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append, []
+        whole.lake, SHELVES, ledger_paths_to_audit(whole.store), dict.fromkeys(SAMPLES, half()), whole.said.append, []
     )
     results = [derive_task(whole.lake, SHELVES, task, first_only=False) for task in tasks]
     assert [each.drawn for each in results] == [1, 1, 1, 1]

@@ -18,7 +18,7 @@ from gristmill.lake.address import place
 from gristmill.lake.asset_kinds import VERDICTS
 from gristmill.lake.ledger.shard_sample import ShardSample
 from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
-from gristmill.stages.dedupe.resolution import compose_resolution, read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import compose_resolution, read_dedupe_order, steps_of_resolution
 from gristmill.stages.fingerprints.step import FingerprintStep
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ WRONG: dict[str, Callable[[Extra], Any]] = {
 def steps(mill: Mill, name: str) -> Iterator[Step]:
     recipe = known().dedupes[name]
     yield FingerprintStep(recipe, "pages", "a", SHELVES)
-    yield from steps_of_resolution(recipe, read_order(mill.store, name)[0], SHELVES)
+    yield from steps_of_resolution(recipe, read_dedupe_order(mill.store, name)[0], SHELVES)
     yield DedupeLabelsStep(recipe, "pages", "a", SHELVES)
 
 
@@ -72,7 +72,7 @@ def foreign(act: Callable[[], object]) -> Iterator[str]:
 def test_a_wrong_record_of_a_part_is_an_error_that_names_its_table(mill: Mill, name: str) -> None:
     put(mill, "a", "x", "one two three", "one two three", "another text")
     resolved(mill, name)
-    order = read_order(mill.store, name)[0]
+    order = read_dedupe_order(mill.store, name)[0]
     all_steps = list(steps(mill, name))
     places = {place(asset, step.snapshot) for step in all_steps for asset in step.makes if "dedupe/" in asset}
     found: list[str] = []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gristmill.encoding.engines import FastEngine, FastEngineWithRuns, ReferenceEngine, fast_engines
-from gristmill.encoding.space_runs import marked, without_runs
+from gristmill.encoding.space_runs import marked, tokenizer_without_run_tokens
 
 EOS = "<|endoftext|>"
 LONGEST = 6
@@ -76,7 +76,7 @@ def test_a_run_is_one_mark_and_a_long_one_is_cut_from_the_left() -> None:
 
 
 def test_the_engine_of_such_a_tokenizer_does_not_know_the_runs() -> None:
-    found = without_runs(SMALL.to_str())
+    found = tokenizer_without_run_tokens(SMALL.to_str())
     assert found is not None
     contents = [each["content"] for each in json.loads(found[0])["added_tokens"]]
     assert contents == [EOS]
@@ -109,7 +109,7 @@ UNCERTAIN = {
 
 @pytest.mark.parametrize("kind", UNCERTAIN)
 def test_where_the_ids_are_not_certain_the_engine_knows_the_runs(kind: str) -> None:
-    assert without_runs(UNCERTAIN[kind]) is None
+    assert tokenizer_without_run_tokens(UNCERTAIN[kind]) is None
 
 
 @pytest.mark.parametrize("kind", ["a merge of the mark", "a token with a run", "a token that ends in a space"])

@@ -29,7 +29,7 @@ from gristmill.execution.claim import (
     release_claims,
     write_claim,
 )
-from gristmill.execution.runner import Inline, raise_failures
+from gristmill.execution.runner import Inline, raise_grind_failures
 from gristmill.execution.step import StepPlan, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Done, Failed, Item, Job, Outcome
 from gristmill.lake.address import attributes_asset, documents_asset, place
@@ -49,7 +49,7 @@ def test_the_run_that_was_taken_over_stops_and_changes_nothing(mill: Mill) -> No
     (first,) = tally.failed
     assert (first.error, first.left) == ("Superseded", 2)  # it notices at its next shard, and begins no other
     with pytest.raises(Superseded, match="a newer run has taken it over"):
-        raise_failures(tally.failed, older.items)
+        raise_grind_failures(tally.failed, older.items)
     assert not grind(newer, Inline(), mill.said.append).failed
     asset = mill.documents().asset
     with pytest.raises(Superseded):
@@ -179,7 +179,7 @@ def test_of_four_runs_at_once_one_makes_the_partition_and_three_change_nothing(m
         tally = grind(planned, Inline(), mill.said.append)
         ground.wait()
         try:
-            raise_failures(tally.failed, planned.items)
+            raise_grind_failures(tally.failed, planned.items)
             publish_one(planned, asset, assemble_one(mill.conversion(), planned, asset, {}))
         except Superseded:
             return "superseded"

@@ -1,7 +1,13 @@
 import pytest
 
 from gristmill.execution.finding import Finding
-from gristmill.execution.mend import how_to_reindex, how_to_remake, how_to_replace, with_arguments, with_mend
+from gristmill.execution.mend import (
+    add_mend_to_finding,
+    how_to_reindex,
+    how_to_remake,
+    how_to_replace,
+    repeat_arguments_in_mend,
+)
 from gristmill.lake.store.folder import FolderStore
 
 TYPED = {
@@ -31,12 +37,12 @@ def test_the_lake_s_address_is_quoted_for_the_shell(lake: FolderStore) -> None:
 
 
 def test_a_mend_repeats_the_arguments_that_were_typed(lake: FolderStore) -> None:
-    index = with_mend(lake, Finding("mixes/blend/index/index.json", None, "lost"))
+    index = add_mend_to_finding(lake, Finding("mixes/blend/index/index.json", None, "lost"))
     typed = f"make --shelves 'one,two words' {lake.url} mixes/blend"
-    assert with_arguments(index, ("--shelves", "one,two words")).mend == f"run `python -m gristmill {typed}`"
+    assert repeat_arguments_in_mend(index, ("--shelves", "one,two words")).mend == f"run `python -m gristmill {typed}`"
     stray = Finding("a", None, "stray", "remove it")
-    assert with_arguments(stray, ("--shelves", "one")) == stray
-    assert with_arguments(index, ()) == index
+    assert repeat_arguments_in_mend(stray, ("--shelves", "one")) == stray
+    assert repeat_arguments_in_mend(index, ()) == index
 
 
 def test_what_no_command_makes_says_what_else_to_do(lake: FolderStore) -> None:
@@ -56,7 +62,7 @@ def test_an_index_is_written_again_and_copies_and_plans_by_hand(lake: FolderStor
 
 def test_a_finding_gets_the_mend_of_its_object_unless_it_has_its_own(lake: FolderStore) -> None:
     path = "mixes/blend/documents/pages/2024/a.jsonl.gz"
-    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_remake(lake, path))
+    assert add_mend_to_finding(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_remake(lake, path))
     lake.put(path, b"")
-    assert with_mend(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_replace(lake, path))
-    assert with_mend(lake, Finding(path, 3, "wrong", "wait")) == Finding(path, 3, "wrong", "wait")
+    assert add_mend_to_finding(lake, Finding(path, 3, "wrong")) == Finding(path, 3, "wrong", how_to_replace(lake, path))
+    assert add_mend_to_finding(lake, Finding(path, 3, "wrong", "wait")) == Finding(path, 3, "wrong", "wait")

@@ -4,7 +4,7 @@ import pytest
 
 from gristmill.errors import Conflict
 from gristmill.execution.one_asset import OneAssetSpec
-from gristmill.execution.part_output import PartOutput, other_objects
+from gristmill.execution.part_output import PartOutput, part_object_findings
 from gristmill.lake.address import place
 from gristmill.lake.ledger.model import Input
 from gristmill.lake.ledger.receipts import Receipt
@@ -40,7 +40,7 @@ def test_the_row_of_a_part_names_its_objects_and_the_receipt_their_versions(lake
     assert (row.recipe, row.inputs, row.counts, list(row.dropped)) == ("r", INPUTS, {"z": 3}, ["early", "late"])
     assert (row.sha256, row.objects) == (record.sha256, record.objects)
     assert receipt.stamps == {entry.path: entry.version for entry in there}
-    assert list(other_objects(record, {entry.path: entry.size for entry in there})) == []
+    assert list(part_object_findings(record, {entry.path: entry.size for entry in there})) == []
 
 
 def test_a_part_that_fails_leaves_no_open_upload_and_keeps_what_is_published(lake: FolderStore) -> None:
@@ -63,7 +63,7 @@ def test_a_part_whose_object_another_writer_wrote_is_aborted(lake: FolderStore) 
 
 def test_objects_that_are_gone_or_have_another_size_are_found() -> None:
     record = StoredPart({"f/a": ("1", 1), "f/b": ("2", 2), "f/c": ("3", 3)})
-    assert [(each.path, each.what) for each in other_objects(record, {"f/a": 1, "f/b": 5})] == [
+    assert [(each.path, each.what) for each in part_object_findings(record, {"f/a": 1, "f/b": 5})] == [
         ("f/b", "the object's bytes are 5, but its ledger says 2"),
         ("f/c", "there is no such object, but the ledger names it"),
     ]

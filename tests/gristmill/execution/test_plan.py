@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from testkit import SHELVES, SNAPSHOT, Mill, lines, make_documents
 
 from gristmill.errors import RecipeError, StoreError
-from gristmill.execution.plan import Target, Want, is_finished, plan_changes, read_state
+from gristmill.execution.plan import Target, Want, is_finished, plan_partition_changes, read_partition_state
 from gristmill.execution.survey import survey_step
 from gristmill.lake.address import raw_folder
 from gristmill.lake.ledger.files import as_json, read_ledger
@@ -162,7 +162,7 @@ def test_a_receipt_wins_over_the_tables_row_for_it_is_newer(mill: Mill) -> None:
     where = mill.documents()
     row = replace(mill.table(where)["a"], counts={"newer": 1})
     leave_receipt(mill.store, where, "older", Receipt(row))
-    state = read_state(mill.store, where)
+    state = read_partition_state(mill.store, where)
     assert state.receipts["a"].row == row
     assert state.receipts["b"].row == mill.table(where)["b"]
     assert [found.counts for found in state.table] == [{}, {}]
@@ -172,8 +172,8 @@ def test_a_shard_to_grind_keeps_a_partition_from_being_finished(mill: Mill) -> N
     mill.raw_shards(2)
     mill.convert()
     target = target_of(mill)
-    state = read_state(mill.store, target.place)
-    keep, todo, _ = plan_changes(state, target, mill.store)
+    state = read_partition_state(mill.store, target.place)
+    keep, todo, _ = plan_partition_changes(state, target, mill.store)
     assert (len(keep), todo) == (2, [])
     assert is_finished(state, target, keep, todo)
     assert not is_finished(state, target, keep, [Want("c", None)])
@@ -183,13 +183,13 @@ def test_another_recipe_of_the_same_name_is_refused_before_anything_is_planned(m
     mill.raw_shards(1)
     mill.convert()
     target = target_of(mill)
-    state = read_state(mill.store, target.place)
+    state = read_partition_state(mill.store, target.place)
     other = replace(target, recipe=replace(target.recipe, parameters={"other": 1}))
     with pytest.raises(RecipeError, match="other was absent, is 1"):
-        plan_changes(state, other, mill.store)
+        plan_partition_changes(state, other, mill.store)
     draft = replace(other, recipe=replace(other.recipe, draft=True))
     with pytest.raises(RecipeError, match="a draft replaces only what a draft made"):
-        plan_changes(state, draft, mill.store)
+        plan_partition_changes(state, draft, mill.store)
 
 
 def rewrite_unseen(file: Path, at: int = -20) -> bytes:
@@ -305,8 +305,8 @@ def test_a_ledger_of_other_inputs_or_another_table_is_not_finished(mill: Mill) -
     mill.raw_shards(2)
     mill.convert()
     target = target_of(mill)
-    state = read_state(mill.store, target.place)
-    keep, todo, _ = plan_changes(state, target, mill.store)
+    state = read_partition_state(mill.store, target.place)
+    keep, todo, _ = plan_partition_changes(state, target, mill.store)
     other = replace(target, upstream=(Upstream("sources/pages/raw", "2024", "other"),))
     assert not is_finished(state, other, keep, todo)
     assert state.head is not None
@@ -321,7 +321,7 @@ def test_a_head_that_names_a_table_of_another_run_is_put_again(mill: Mill) -> No
     ledger = mill.convert()
     torn = as_json(replace(ledger, table=TableDigest(2, "0" * 64)))
     mill.store.put(mill.documents().ledger, torn)
-    assert read_state(mill.store, mill.documents()).table == []
+    assert read_partition_state(mill.store, mill.documents()).table == []
     assert mill.convert() == ledger
     assert mill.ground == []
     mill.verify(mill.documents())

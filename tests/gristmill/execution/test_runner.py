@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
-from gristmill.execution.runner import Inline, grind_all, grind_one, raise_failures
+from gristmill.execution.runner import Inline, grind_all_items, grind_one_item, raise_grind_failures
 from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, encode_raw
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Receipt
@@ -40,13 +40,13 @@ class Echo:
 
 def test_the_heaviest_go_first_and_equals_by_name() -> None:
     engine = Echo()
-    grind_all(engine, JOB, [item("a", 1), item("c", 5), item("b", 5), item("d", 9)], lambda _: None)
+    grind_all_items(engine, JOB, [item("a", 1), item("c", 5), item("b", 5), item("d", 9)], lambda _: None)
     assert engine.order == ["d", "b", "c", "a"]
 
 
 def test_what_was_done_is_added_up_and_failures_are_collected() -> None:
     said: list[str] = []
-    tally = grind_all(Echo(), JOB, [item("a"), item("bad-1"), item("b"), item("bad-2")], said.append)
+    tally = grind_all_items(Echo(), JOB, [item("a"), item("bad-1"), item("b"), item("bad-2")], said.append)
     assert sorted(tally.ground["asset"]) == ["a", "b"]
     assert [each.name for each in tally.failed] == ["bad-1", "bad-2"]
     assert (tally.facts, tally.cpu) == ({"seen": 2}, 2.0)
@@ -88,18 +88,18 @@ class Failing:
 )
 def test_a_partition_stops_if_the_first_three_that_end_fail_alike(messages: list[str], failed: int, left: int) -> None:
     names = ["aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj"]
-    tally = grind_all(
+    tally = grind_all_items(
         Failing(*messages, *[""] * (10 - len(messages))), JOB, [item(name) for name in names], lambda _: None
     )
     assert (len(tally.failed), {each.left for each in tally.failed}) == (failed, {left})
     assert sum(map(len, tally.ground.values())) == 10 - failed - left
     words = "3 of 10 shards failed; the other 7 were not ground" if left else "the others are done"
     with pytest.raises(DataError, match=words):
-        raise_failures(tally.failed, 10)
+        raise_grind_failures(tally.failed, 10)
 
 
 def test_of_three_shards_that_fail_alike_nothing_is_left() -> None:
-    tally = grind_all(
+    tally = grind_all_items(
         Failing("{}: no id", "{}: no id", "{}: no id"), JOB, [item("a"), item("b"), item("c")], lambda _: None
     )
     assert [each.left for each in tally.failed] == [0, 0, 0]
@@ -107,7 +107,7 @@ def test_of_three_shards_that_fail_alike_nothing_is_left() -> None:
 
 def test_nothing_to_do_says_nothing() -> None:
     said: list[str] = []
-    assert grind_all(Echo(), JOB, [], said.append).ground == {}
+    assert grind_all_items(Echo(), JOB, [], said.append).ground == {}
     assert said == []
 
 
@@ -135,7 +135,7 @@ def test_every_error_becomes_a_failure_that_travels(error: Exception, kind: str)
     def grind(item: Item) -> Outcome:  # noqa: ARG001 - the protocol names it
         raise error
 
-    done = msgspec.json.decode(msgspec.json.encode(grind_one(grind, item("a", 7))), type=Done)
+    done = msgspec.json.decode(msgspec.json.encode(grind_one_item(grind, item("a", 7))), type=Done)
     (why,) = done.outcome.failed
     assert (done.name, done.weight, why.error) == ("a", 7, kind)
     if str(error):
@@ -143,22 +143,22 @@ def test_every_error_becomes_a_failure_that_travels(error: Exception, kind: str)
 
 
 def test_the_most_lasting_kind_of_failure_is_raised() -> None:
-    raise_failures([], 3)
+    raise_grind_failures([], 3)
     with pytest.raises(StoreError, match="message of a"):
-        raise_failures([failed("StoreError", "a")], 1)
+        raise_grind_failures([failed("StoreError", "a")], 1)
     with pytest.raises(DataError, match=r"2 of 3 shards failed; the others are done(.|\n)*of b\n(.|\n)*of a"):
-        raise_failures([failed("StoreError", "a"), failed("DataError", "b")], 3)
+        raise_grind_failures([failed("StoreError", "a"), failed("DataError", "b")], 3)
     with pytest.raises(RecipeError):
-        raise_failures([failed("DataError", "a"), failed("RecipeError", "b")], 3)
+        raise_grind_failures([failed("DataError", "a"), failed("RecipeError", "b")], 3)
     with pytest.raises(Superseded):
-        raise_failures([failed("RecipeError", "a"), failed("Superseded", "b")], 3)
+        raise_grind_failures([failed("RecipeError", "a"), failed("Superseded", "b")], 3)
     with pytest.raises(DataError, match="in the recipe's own code"):
-        raise_failures([failed("crash", "a"), failed("StoreError", "b")], 3)
+        raise_grind_failures([failed("crash", "a"), failed("StoreError", "b")], 3)
 
 
 def test_five_messages_are_shown_and_the_rest_counted() -> None:
     with pytest.raises(DataError, match=r"and 95 more") as caught:
-        raise_failures([failed("DataError", f"{n:02d}") for n in range(100)], 200)
+        raise_grind_failures([failed("DataError", f"{n:02d}") for n in range(100)], 200)
     assert [line[-2:] for line in str(caught.value).splitlines()[1:6]] == ["00", "01", "02", "03", "04"]
 
 
@@ -185,5 +185,5 @@ def test_an_item_is_ground_again_only_if_it_met_another_run(
             raise errors[came - 1]
         return Outcome(())
 
-    done = grind_one(grind, item("a"))
+    done = grind_one_item(grind, item("a"))
     assert (came, len(done.outcome.failed)) == (calls, failures)

@@ -25,8 +25,8 @@ from gristmill.lake.asset_kinds import (
     VERDICTS,
     blocking_checks_of_asset,
     kind_of,
+    kinds_made_from,
     ledgers_folder,
-    made_from,
     names_in_asset_address,
     report_rank,
 )
@@ -163,9 +163,9 @@ def test_assets_are_ranked_after_what_they_are_made_from() -> None:
 
 def test_what_may_be_made_from_a_kind() -> None:
     dedupe = (FINGERPRINTS, HASH_RUNS, VERDICTS, CLUSTERS, MARKS)
-    assert made_from(ATTRIBUTES) == (DOCUMENTS, ATTRIBUTES, *dedupe, MIX, TOKEN_CACHE, EXPORT)
-    assert made_from(MIX) == (MIX, TOKEN_CACHE, EXPORT)
-    assert made_from(EXPORT) == (EXPORT,)
+    assert kinds_made_from(ATTRIBUTES) == (DOCUMENTS, ATTRIBUTES, *dedupe, MIX, TOKEN_CACHE, EXPORT)
+    assert kinds_made_from(MIX) == (MIX, TOKEN_CACHE, EXPORT)
+    assert kinds_made_from(EXPORT) == (EXPORT,)
 
 
 TABLE = ROOT / "gristmill/lake/asset_kinds.py"

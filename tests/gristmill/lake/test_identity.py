@@ -8,9 +8,9 @@ from gristmill.lake.identity import (
     canonical_bytes,
     digest_of,
     dump_hashes,
+    hashes_missing_from,
+    hashes_shared_by,
     load_hashes,
-    missing_from,
-    shared_by,
     sorted_pair_hashes,
 )
 
@@ -75,8 +75,8 @@ def test_sets_of_hashes_behave_as_sets(left: list[int], right: list[int]) -> Non
         return {tuple(row) for row in sorted_pair_hashes([("s", str(n)) for n in numbers]).tolist()}
 
     here, there = (sorted_pair_hashes([("s", str(n)) for n in numbers]) for numbers in (left, right))
-    assert {tuple(row) for row in shared_by(here, there).tolist()} == of(left) & of(right)
-    assert {tuple(row) for row in missing_from(here, there).tolist()} == of(left) - of(right)
+    assert {tuple(row) for row in hashes_shared_by(here, there).tolist()} == of(left) & of(right)
+    assert {tuple(row) for row in hashes_missing_from(here, there).tolist()} == of(left) - of(right)
 
 
 def test_a_digest_does_not_know_the_order_of_keys() -> None:

@@ -9,7 +9,7 @@ from gristmill.execution.claim import others_at_work
 from gristmill.lake.address import attributes_asset, cache_asset, documents_asset, mix_asset, place
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.receipts import read_run_note
-from gristmill.maintenance.gc import find_strays, remove_strays
+from gristmill.maintenance.gc import find_run_leftovers, remove_run_leftovers
 
 DOCUMENTS = place(documents_asset("pages", "v0"), SNAPSHOT)
 WORDS = place(attributes_asset("pages", "v0", "words-1"), SNAPSHOT)
@@ -173,13 +173,13 @@ def test_gc_shows_the_names_before_it_removes_and_says_so_after(mill: Mill, caps
 def test_leftovers_that_a_run_or_a_ledger_wants_meanwhile_are_kept(mill: Mill) -> None:
     leave(mill)
     mill.store.delete([WORDS.claim_path])
-    (left,) = find_strays(mill.store, mill.said.append)
+    (left,) = find_run_leftovers(mill.store, mill.said.append)
     assert len(left.entries) == 2
     for claim in (WORDS.claim_path, DOCUMENTS.claim_path):  # a reader, then a run on the partition itself
         mill.store.put(claim, ANOTHER)
-        assert not remove_strays(mill.store, left)
+        assert not remove_run_leftovers(mill.store, left)
         mill.store.delete([claim])
     mill.raw("b.jsonl.gz", [{"id": "back", "text": "again", "source": "pages"}])
     mill.convert()
-    assert remove_strays(mill.store, left)
+    assert remove_run_leftovers(mill.store, left)
     assert mill.ids(DOCUMENTS, "b") == ["back"]

@@ -13,7 +13,7 @@ from gristmill.execution.claim import Claim
 from gristmill.lake.address import part_at
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
-from gristmill.maintenance.gc import check_unnamed, find_unnamed, let_go, remove_unnamed
+from gristmill.maintenance.gc import check_unnamed, find_unnamed_parts, release_killed_claims, remove_unnamed_part
 from gristmill.process import this_process
 
 ANOTHER = b'{"token":"another"}'
@@ -34,9 +34,9 @@ def only_the_ledger_names_them(mill: Mill) -> None:
 def test_a_part_that_its_slices_ledger_alone_names_is_kept(whole: Mill) -> None:
     only_the_ledger_names_them(whole)
     assert len(folders(whole)) == 1
-    assert find_unnamed(whole.store, whole.said.append) == []
+    assert find_unnamed_parts(whole.store, whole.said.append) == []
     whole.store.delete([CACHE.ledger])
-    assert [part.folder for part in find_unnamed(whole.store, whole.said.append)] == folders(whole)
+    assert [part.folder for part in find_unnamed_parts(whole.store, whole.said.append)] == folders(whole)
 
 
 def test_a_part_that_a_release_names_in_escapes_is_kept(whole: Mill) -> None:
@@ -45,31 +45,31 @@ def test_a_part_that_a_release_names_in_escapes_is_kept(whole: Mill) -> None:
     (folder,) = folders(whole)
     name = folder.rstrip("/").rpartition("/")[2].replace("-", "\\u002d")
     whole.store.put("releases/spring.json", f'{{"parts":["{name}"]}}'.encode())
-    assert find_unnamed(whole.store, whole.said.append) == []
+    assert find_unnamed_parts(whole.store, whole.said.append) == []
     whole.store.delete(["releases/spring.json"])
-    assert [part.folder for part in find_unnamed(whole.store, whole.said.append)] == [folder]
+    assert [part.folder for part in find_unnamed_parts(whole.store, whole.said.append)] == [folder]
 
 
 def test_a_slice_whose_table_names_no_folder_stops_gc(whole: Mill) -> None:
     reseal_shard(whole, CACHE, table(whole, CACHE)[0].name, extra={})
     with pytest.raises(DataError, match="its row names no folders; make the slice again"):
-        find_unnamed(whole.store, whole.said.append)
+        find_unnamed_parts(whole.store, whole.said.append)
 
 
 def test_a_run_that_came_meanwhile_keeps_its_parts(whole: Mill) -> None:
     only_the_ledger_names_them(whole)
     ledger = whole.store.read(CACHE.ledger)
     whole.store.delete([CACHE.ledger])
-    found = find_unnamed(whole.store, whole.said.append)
+    found = find_unnamed_parts(whole.store, whole.said.append)
     whole.store.put(CACHE.claim_path, ANOTHER)
     before = whole.stamps()
-    assert [remove_unnamed(whole.store, part) for part in found] == [False]
+    assert [remove_unnamed_part(whole.store, part) for part in found] == [False]
     assert whole.stamps() == before
     whole.store.delete([CACHE.claim_path])
     whole.store.put(CACHE.ledger, ledger)  # the run has published them
-    assert [remove_unnamed(whole.store, part) for part in found] == [False]
+    assert [remove_unnamed_part(whole.store, part) for part in found] == [False]
     whole.store.delete([CACHE.ledger])
-    assert [remove_unnamed(whole.store, part) for part in found] == [True]
+    assert [remove_unnamed_part(whole.store, part) for part in found] == [True]
     assert folders(whole) == []
 
 
@@ -79,11 +79,11 @@ def test_a_slice_that_is_being_made_loses_no_part(whole: Mill) -> None:
     whole.store.delete([CACHE.ledger])
     for sign in (CACHE.claim_path, CACHE.receipt_path("00000")):
         whole.store.put(sign, ANOTHER)
-        assert find_unnamed(whole.store, whole.said.append) == []
+        assert find_unnamed_parts(whole.store, whole.said.append) == []
         whole.store.delete([sign])
-    assert len(find_unnamed(whole.store, whole.said.append)) == 1
+    assert len(find_unnamed_parts(whole.store, whole.said.append)) == 1
     make_cache(whole)
-    assert find_unnamed(whole.store, whole.said.append) == []
+    assert find_unnamed_parts(whole.store, whole.said.append) == []
 
 
 def test_a_part_behind_a_link_out_of_the_lake_is_not_removed(whole: Mill, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_part_behind_a_link_out_of_the_lake_is_not_removed(whole: Mill, tmp_pa
     (outside / "precious").write_bytes(b"precious")
     (Path(whole.lake.url) / TRAIN / CACHE.snapshot / "part-00009-0123456789abcdef").symlink_to(outside)
     with pytest.raises(StoreError, match=f"part-00009-0123456789abcdef: a link to {outside}"):
-        find_unnamed(whole.store, whole.said.append)
+        find_unnamed_parts(whole.store, whole.said.append)
     assert (outside / "precious").read_bytes() == b"precious"
 
 
@@ -102,7 +102,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
     only_the_ledger_names_them(whole)
     (folder,) = folders(whole)
     whole.store.delete([CACHE.ledger])
-    (found,) = find_unnamed(whole.store, whole.said.append)
+    (found,) = find_unnamed_parts(whole.store, whole.said.append)
     said: list[str] = []
 
     class Late(FolderStore):
@@ -120,7 +120,7 @@ def test_no_run_makes_a_part_between_the_last_look_and_the_deletion(whole: Mill,
             super().delete(paths, still)
 
     late = Late(whole.lake.url)
-    assert remove_unnamed(late, found)
+    assert remove_unnamed_part(late, found)
     if run == "make":
         assert f"{CACHE.asset} (2024): gc (process " in said[0]
         check_unnamed(late, [found])
@@ -138,13 +138,13 @@ def test_gc_goes_on_where_a_gc_was_killed(whole: Mill) -> None:
     whole.store.delete([CACHE.ledger])
     killed = Claim(**asdict(replace(this_process(), started="1")), token="gc-1", work="gc")
     whole.store.put(CACHE.claim_path, as_json(killed))
-    (part,) = find_unnamed(whole.store, whole.said.append)
-    assert remove_unnamed(whole.store, part)
+    (part,) = find_unnamed_parts(whole.store, whole.said.append)
+    assert remove_unnamed_part(whole.store, part)
     assert (folders(whole), whole.store.head(CACHE.claim_path)) == ([], None)
     whole.store.put(CACHE.ledger, ledger)
     whole.store.put(CACHE.claim_path, as_json(killed))
-    let_go(whole.store)
+    release_killed_claims(whole.store)
     assert whole.store.head(CACHE.claim_path) is None
     whole.store.put(CACHE.claim_path, ANOTHER)
-    let_go(whole.store)
+    release_killed_claims(whole.store)
     assert whole.store.read(CACHE.claim_path) == ANOTHER

@@ -4,7 +4,7 @@ from lies import audit
 from packedlake import BYTES, INDEX, indexes_of, make_caches, mix_of
 from testkit import Mill
 
-from gristmill.maintenance.old_plans import OldPlans, find_old_plans, remove_plans
+from gristmill.maintenance.old_plans import OldPlans, find_old_plans, remove_old_plans
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.row_format import Text
 from gristmill.stages.packing.plans import plan_cache
@@ -24,7 +24,10 @@ def removed(mill: Mill) -> list[str]:
     """The names of the objects that gc removes."""
     said: list[str] = []
     gone = [
-        name for old in find_old_plans(mill.store, said.append) if remove_plans(mill.store, old) for name in names(old)
+        name
+        for old in find_old_plans(mill.store, said.append)
+        if remove_old_plans(mill.store, old)
+        for name in names(old)
     ]
     assert said == []
     return gone
@@ -78,7 +81,7 @@ def test_plans_that_were_written_again_meanwhile_stay(mill: Mill) -> None:
             plan_cache(mill.store, mix, BYTES, 16, mill.said.append)
     (old,) = find_old_plans(mill.store, mill.said.append)
     plan_cache(mill.store, mix, BYTES, 16, mill.said.append)
-    assert not remove_plans(mill.store, old)
+    assert not remove_old_plans(mill.store, old)
     assert (removed(mill), findings(mill)) == ([], [])
 
 

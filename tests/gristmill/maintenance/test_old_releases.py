@@ -13,7 +13,7 @@ from gristmill.errors import AtWork, StoreError
 from gristmill.execution.claim import Claim
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.store.folder import FolderStore
-from gristmill.maintenance.old_releases import find_old_releases, remove_release
+from gristmill.maintenance.old_releases import find_old_releases, remove_old_release
 from gristmill.process import this_process
 from gristmill.stages.export.release import WRITING
 from gristmill.stages.mixing.step import stream_step
@@ -64,7 +64,7 @@ class Late(FolderStore):
 def test_an_index_is_not_written_while_gc_removes_a_release_of_it(mill: Mill) -> None:
     second = release_of(mill).folder
     (first,) = find_old_releases(mill.store, mill.said.append)
-    assert remove_release(Late(mill, asks=True), first)
+    assert remove_old_release(Late(mill, asks=True), first)
     assert release_of(mill).folder == second
     close(mill)
     assert release_of(mill).folder == first.folder
@@ -75,7 +75,7 @@ def test_an_index_is_not_written_while_gc_removes_a_release_of_it(mill: Mill) ->
 def test_gc_tells_that_an_index_was_written_by_who_does_not_ask(mill: Mill) -> None:
     (first,) = find_old_releases(mill.store, mill.said.append)
     with pytest.raises(StoreError, match=f"^{first.folder}.*: others began to use it while it was removed"):
-        remove_release(Late(mill, asks=False), first)
+        remove_old_release(Late(mill, asks=False), first)
     assert release_of(mill).folder == first.folder
     assert sorted(first.folder + path for path in released(mill)) == sorted(entry.path for entry in first.entries)
 
@@ -83,13 +83,13 @@ def test_gc_tells_that_an_index_was_written_by_who_does_not_ask(mill: Mill) -> N
 def test_a_release_that_is_being_written_or_is_current_again_is_kept(mill: Mill) -> None:
     (first,) = find_old_releases(mill.store, mill.said.append)
     mill.store.put(f"{INDEX}/{WRITING}", b"{}")
-    assert not remove_release(mill.store, first)
+    assert not remove_old_release(mill.store, first)
     other = Claim(**asdict(this_process()), token="gc-1", work="gc")
     mill.store.put(f"{INDEX}/{WRITING}", as_json(other))
-    assert not remove_release(mill.store, first)
+    assert not remove_old_release(mill.store, first)
     mill.store.put(f"{INDEX}/{WRITING}", b"{}")
     close(mill)
-    assert not remove_release(mill.store, first)
+    assert not remove_old_release(mill.store, first)
     assert released(mill)
 
 
@@ -101,7 +101,7 @@ def pin(mill: Mill, folder: str) -> None:
 def test_a_release_that_a_release_of_the_lake_names_since_is_kept(mill: Mill) -> None:
     (first,) = find_old_releases(mill.store, mill.said.append)
     pin(mill, first.folder)
-    assert not remove_release(mill.store, first)
+    assert not remove_old_release(mill.store, first)
     assert mill.store.head(first.entries[0].path) is not None
 
 

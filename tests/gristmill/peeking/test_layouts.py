@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.peeking.layouts import code_tree, dolma_datasets, hub_options, oscar_options
+from gristmill.peeking.layouts import code_files_options, dolma_datasets, hub_options, oscar_options
 from gristmill.readers.hugging_face import data_files
 from gristmill.readers.oscar.lines import CHECKSUMS
 
@@ -31,7 +31,7 @@ def test_a_dataset_of_dolma_has_documents_and_attributes() -> None:
     ],
 )
 def test_a_tree_of_programs_is_one_repository_or_several(names: list[str], options: dict[str, object] | None) -> None:
-    assert code_tree(ROOT, paths(*names)) == options
+    assert code_files_options(ROOT, paths(*names)) == options
 
 
 def test_a_dataset_of_the_hub_has_a_card(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from gristmill.recipes.export import Export
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
-from gristmill.stages.mixing.index import Index, index_mix, read_index
+from gristmill.stages.mixing.index import Index, read_index, write_mix_index
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.tagging.step import TaggingStep
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -30,7 +30,7 @@ Write = Callable[[Mill], Index]
 
 
 def of_mix(mill: Mill) -> Index:
-    return index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": [SNAPSHOT]})
+    return write_mix_index(mill.store, even(), {"pages": mill.source()}, {"pages": [SNAPSHOT]})
 
 
 def of_cache(mill: Mill) -> Index:

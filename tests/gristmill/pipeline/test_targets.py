@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.pipeline.targets import Targets, addresses_of_assets, means_something, read_targets
+from gristmill.pipeline.targets import Targets, addresses_of_assets, is_target, read_targets
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 
 
@@ -33,7 +33,7 @@ def catalogue() -> Catalogue:
 def test_a_word_means_these_many_assets(catalogue: Catalogue, word: str, count: int) -> None:
     targets = read_targets(catalogue, [word])
     assert len([address for address in addresses_of_assets(catalogue) if targets.has_named(address)]) == count
-    assert means_something(catalogue, word)
+    assert is_target(catalogue, word)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_without_a_word_all_are_asked_for_and_none_is_named(catalogue: Catalogue
 
 @pytest.mark.parametrize("word", ["letter", "sources/letters/v2", "mixes/letters", "sources", "", "letters/v1/docu"])
 def test_a_word_that_means_nothing_is_refused_with_what_there_is(catalogue: Catalogue, word: str) -> None:
-    assert not means_something(catalogue, word)
+    assert not is_target(catalogue, word)
     with pytest.raises(RecipeError, match="is on no shelf; sources: diary, letters; mixes: blend; tokenizers: "):
         read_targets(catalogue, [word])
 

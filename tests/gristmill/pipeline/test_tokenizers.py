@@ -13,7 +13,7 @@ from wholelake import TOKENIZER
 from gristmill.errors import RecipeError
 from gristmill.pipeline.tokenizers import tokenizer_state
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.tokenization.files import OTHER_TEMPLATE, ledger_path, read_template, tokenizer_path
+from gristmill.stages.tokenization.files import OTHER_TEMPLATE, ledger_path, read_chat_template, tokenizer_path
 from gristmill.stages.tokenization.training import make_tokenizer
 
 FILE, LEDGER = tokenizer_path("tiny-1"), ledger_path("tiny-1")
@@ -68,11 +68,11 @@ def test_a_folder_that_got_another_chat_template_is_taken_again_or_refused(
     file = "lake:brought" if inside else str(folder)
     brought = Tokenizer(name="chat-1", draft=draft, file=file, sha256=hashlib.sha256(data).hexdigest())
     make_tokenizer(whole.store, brought, whole.said.append)
-    assert (told(whole, brought), read_template(whole.store, "chat-1")) == (("finished", ""), "A{{ messages }}")
+    assert (told(whole, brought), read_chat_template(whole.store, "chat-1")) == (("finished", ""), "A{{ messages }}")
     (folder / "chat_template.jinja").write_text("B{{ messages }}")
     with nullcontext() if draft else pytest.raises(RecipeError, match="has another chat template than the lake"):
         assert make_tokenizer(whole.store, brought, whole.said.append)[1]
-    assert read_template(whole.store, "chat-1") == ("B" if draft else "A") + "{{ messages }}"
+    assert read_chat_template(whole.store, "chat-1") == ("B" if draft else "A") + "{{ messages }}"
     state, why = told(whole, brought)
     assert (state, OTHER_TEMPLATE in why) == (("finished", False) if draft else ("refused", True))
     assert told(whole, replace(brought, chat_template="A{{ messages }}"))[1].startswith("the recipe changed: chat_temp")

@@ -10,7 +10,7 @@ from gristmill.lake.address import cache_index
 from gristmill.pipeline.totals import lake_totals
 from gristmill.recipes.catalogue import Catalogue, read_catalogue
 from gristmill.stages.cache_index.index import index_cache
-from gristmill.stages.mixing.index import index_mix, index_path
+from gristmill.stages.mixing.index import index_path, write_mix_index
 
 
 def test_documents_are_those_of_the_newest_edition(mill: Mill) -> None:
@@ -37,7 +37,7 @@ def test_tokens_are_those_of_the_slices_that_the_index_names(whole: Mill) -> Non
         return lake_totals(whole.store, of).tokens["even", "tiny-1"].rows
 
     assert rows() == 9
-    index_mix(whole.store, even(), sources, KNOWN)
+    write_mix_index(whole.store, even(), sources, KNOWN)
     index = index_cache(whole.store, even(), TOKENIZER, sources, KNOWN)
     assert rows() == 1
     assert lake_totals(whole.store, catalogue).tokens["even", "tiny-1"].tokens == index.totals["tokens"]

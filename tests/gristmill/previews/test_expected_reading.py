@@ -18,7 +18,7 @@ from gristmill.previews.token_ratio import token_ratio
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.rules import Rule, field, score
-from gristmill.stages.mixing.held_out import held_rows
+from gristmill.stages.mixing.held_out import held_out_row_flags
 from gristmill.stages.mixing.step import stream_step
 
 MIX = mix_of("texts", "talks", sequence_length=8, token_budget=80, proportions={"texts": 0.5, "talks": 0.5}, block=26)
@@ -27,7 +27,7 @@ TEN = {"texts": [8] * 10, "talks": [5] * 10}
 
 
 def flags_of(row: Shard) -> list[bool]:
-    flags = held_rows(row)
+    flags = held_out_row_flags(row)
     assert flags is not None
     return list(flags)
 

@@ -8,7 +8,7 @@ from testkit import SNAPSHOT, Mill, make_documents
 from gristmill.errors import DataError
 from gristmill.lake.address import raw_folder
 from gristmill.lake.store.folder import FolderStore
-from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.listing import list_raw, raw_names_by_shard
 from gristmill.raw_data.scan import present_snapshots, scan_raw
 from gristmill.recipes.source import Everything, Folders, Matching
 
@@ -38,7 +38,7 @@ def test_a_bad_name_is_told_with_its_whole_path(mill: Mill, tmp_path: Path, name
         (replace(mill.source(), raw=elsewhere.url), elsewhere, f"{elsewhere.url}/"),
     ):
         with pytest.raises(DataError, match=f"^{re.escape(words.format(top=top))}"):
-            by_shard(source, list_raw(source, store, "odd"))
+            raw_names_by_shard(source, list_raw(source, store, "odd"))
 
 
 def test_hidden_files_and_what_the_source_does_not_select_are_left(mill: Mill) -> None:
@@ -75,4 +75,4 @@ def test_raw_data_elsewhere_are_read_and_never_written(mill: Mill, tmp_path: Pat
     elsewhere.put("2024/a.jsonl", b'{"id":"a","text":"t"}\n')
     source = replace(mill.source(), raw=elsewhere.url)
     assert list(list_raw(source, elsewhere, SNAPSHOT).entries) == ["a.jsonl"]
-    assert by_shard(source, list_raw(source, elsewhere, SNAPSHOT)) == {"a": ["a.jsonl"]}
+    assert raw_names_by_shard(source, list_raw(source, elsewhere, SNAPSHOT)) == {"a": ["a.jsonl"]}

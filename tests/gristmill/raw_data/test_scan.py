@@ -27,7 +27,7 @@ from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry, Store
 from gristmill.lake.store.s3 import BucketStore
 from gristmill.raw_data import scan as raw_pass
-from gristmill.raw_data.listing import by_shard, list_raw
+from gristmill.raw_data.listing import list_raw, raw_names_by_shard
 from gristmill.raw_data.scan import EMPTY, RawScan, Seen, present_snapshots, scan_raw
 from gristmill.raw_data.watch import Watch, dump_watch, load_watch
 from gristmill.readers.jsonl import JsonLines
@@ -327,9 +327,9 @@ def test_names_that_cannot_be_shards_side_by_side_hold_back_their_snapshot(
     assert re.match(words, found.held.get("t", ""))
     if words:
         with pytest.raises(DataError, match="rename"):
-            by_shard(PAGES, list_raw(PAGES, mill.store, "t"))
+            raw_names_by_shard(PAGES, list_raw(PAGES, mill.store, "t"))
     else:
-        assert len(by_shard(PAGES, list_raw(PAGES, mill.store, "t"))) == len(names)
+        assert len(raw_names_by_shard(PAGES, list_raw(PAGES, mill.store, "t"))) == len(names)
 
 
 HOSTILE = [
@@ -366,12 +366,12 @@ def test_a_name_is_refused_by_the_scan_and_by_the_run_or_its_object_is_read(
     held = ticks(store, itertools.repeat(1), source).held
     listing = list_raw(source, store, snapshot)
     if not held:
-        assert sum(map(len, by_shard(source, listing).values())) == len(listing.entries)
+        assert sum(map(len, raw_names_by_shard(source, listing).values())) == len(listing.entries)
         assert {store.read(entry.path) for entry in listing.entries.values()} == {b"12"}
         return
     assert re.match(rf"s/{re.escape(name)}: .*; rename the raw object$", held[snapshot])
     with pytest.raises(DataError, match=re.escape(held[snapshot])):
-        by_shard(source, listing)
+        raw_names_by_shard(source, listing)
 
 
 @pytest.mark.parametrize("shards", [OneToOne(), Hashed(2)])
@@ -384,7 +384,7 @@ def test_a_checksum_file_that_no_store_reads_holds_back_its_snapshot(mill: Mill,
     assert list(found.held) == ["t"]
     assert found.held["t"].startswith("t/a\\SUMS: a name has no backslash")
     with pytest.raises(DataError, match=re.escape(TOP + found.held["t"])):
-        by_shard(source, list_raw(source, mill.store, "t"))
+        raw_names_by_shard(source, list_raw(source, mill.store, "t"))
 
 
 def test_without_its_mount_marker_a_source_is_not_there(mill: Mill) -> None:

@@ -19,7 +19,7 @@ from gristmill.raw_data.scan import scan_raw
 from gristmill.raw_data.snapshots import Stray, raw_snapshots
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.source import Folders
-from gristmill.verification.raw import audit_raw, compared_snapshots
+from gristmill.verification.raw import audit_raw, raw_snapshots_to_compare
 
 RAW = "sources/pages/raw/"
 V0 = "sources/pages/v0/documents"
@@ -171,7 +171,7 @@ def test_a_disk_that_is_gone_is_told_as_such_and_holds_back_its_source_alone(
     catalogue = read_catalogue(SHELVES)
     sources = {"pages": source, "capped": catalogue.sources["capped"]}
     told: list[tuple[str, str]] = []
-    compared = compared_snapshots(mill.lake, sources, "", lambda name, finding: told.append((name, str(finding))))
+    compared = raw_snapshots_to_compare(mill.lake, sources, "", lambda name, finding: told.append((name, str(finding))))
     assert compared == [("capped", "2024"), ("pages", "2024")]
     ((name, said),) = told
     assert name == "pages"

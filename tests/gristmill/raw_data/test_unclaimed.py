@@ -4,7 +4,7 @@ import pytest
 from testkit import SHELVES, Mill
 
 from gristmill.__main__ import main
-from gristmill.raw_data.unclaimed import beside_raw, remarks_on_unclaimed
+from gristmill.raw_data.unclaimed import remarks_beside_raw, remarks_on_unclaimed
 from gristmill.recipes.catalogue import read_catalogue
 
 
@@ -38,7 +38,7 @@ def test_of_many_only_some_are_named(mill: Mill) -> None:
 
 def beside(mill: Mill, source: str) -> list[str]:
     """The remarks, without their mends."""
-    return [each.partition(":")[0] for each in beside_raw(mill.store, read_catalogue(SHELVES).sources[source])]
+    return [each.partition(":")[0] for each in remarks_beside_raw(mill.store, read_catalogue(SHELVES).sources[source])]
 
 
 def test_what_lies_beside_the_raw_folder_of_a_source_is_told(mill: Mill) -> None:
@@ -46,7 +46,10 @@ def test_what_lies_beside_the_raw_folder_of_a_source_is_told(mill: Mill) -> None
     assert beside(mill, "pages") == []
     mill.store.put("sources/pages/2024/a.jsonl", b"")
     mill.store.put("sources/notes/a.txt", b"")
-    told = (*beside_raw(mill.store, mill.source()), *beside_raw(mill.store, read_catalogue(SHELVES).sources["notes"]))
+    told = (
+        *remarks_beside_raw(mill.store, mill.source()),
+        *remarks_beside_raw(mill.store, read_catalogue(SHELVES).sources["notes"]),
+    )
     assert sorted(told) == [
         f"{path} is read by nothing: raw data lie in {raw}; move it to {raw}{snapshot}/, or remove it"
         for path, raw, snapshot in (

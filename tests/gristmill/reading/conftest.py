@@ -8,7 +8,7 @@ from gristmill.api import open_lake
 from gristmill.reading.opened_lake import OpenedLake
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.tagger import Tagger
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.tagging.step import TaggingStep
 
 
@@ -17,7 +17,7 @@ def read_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole lake, and more: v1 has words-1 too, the mix its index, v0 a second snapshot with documents 0 to 9."""
     mill = make_whole(tmp_path_factory.mktemp("read-once") / "lake")
     mill.tag("words-1", version="v1")
-    index_mix(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
+    write_mix_index(mill.store, even(), {"pages": mill.source()}, {"pages": ["2024"]})
     mill.raw("a.jsonl.gz", make_documents(10), snapshot="2025")
     mill.convert(snapshot="2025")
     taggers = (find_recipe("taggers", Tagger, SHELVES, "words-1"),)

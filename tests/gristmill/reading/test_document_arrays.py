@@ -7,7 +7,7 @@ import pytest
 
 from gristmill.errors import MalformedRow
 from gristmill.reading.columns import ReadColumn
-from gristmill.reading.document_arrays import RowLines, as_array, decode_rows, document_values, text_values
+from gristmill.reading.document_arrays import RowLines, decode_rows, document_values, text_values, values_as_arrow_array
 
 HUGE = 123456789012345678901234567890
 
@@ -21,7 +21,7 @@ def column(path: str, kind: str, *rows: Any) -> list[Any]:
     lines = held(*rows)
     read = ReadColumn("c", path, kind)
     values = document_values(read, decode_rows(lines), lines)
-    assert as_array(read, values).to_pylist() == values
+    assert values_as_arrow_array(read, values).to_pylist() == values
     return values
 
 

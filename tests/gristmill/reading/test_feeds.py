@@ -12,7 +12,14 @@ from gristmill.lake.ledger.adopted import ShardFile
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.shard_file import ShardWriter
 from gristmill.reading.document_arrays import RowLines
-from gristmill.reading.feeds import AlignedFeed, ForwardFeed, PickedFeed, pair_of_row, some_lines, whole_lines
+from gristmill.reading.feeds import (
+    AlignedFeed,
+    ForwardFeed,
+    PickedFeed,
+    pair_of_row,
+    read_picked_lines,
+    read_shard_lines,
+)
 
 
 def pairs(*numbers: int) -> list[Pair]:
@@ -29,9 +36,9 @@ def words(mill: Mill) -> tuple[str, Shard]:
 
 def test_all_rows_of_a_shard_are_given_and_some_by_their_numbers(read_mill: Mill) -> None:
     path, shard = DOCUMENTS.shard("a"), table(read_mill, DOCUMENTS)[0]
-    [whole] = whole_lines(ShardFile(read_mill.store, path, shard), verified=True)
+    [whole] = read_shard_lines(ShardFile(read_mill.store, path, shard), verified=True)
     assert (len(whole.lines), list(whole.numbers)) == (20, list(range(20)))
-    [some] = some_lines(ShardFile(read_mill.store, path, shard), [3, 17])
+    [some] = read_picked_lines(ShardFile(read_mill.store, path, shard), [3, 17])
     assert (some.lines, some.numbers) == ([whole.lines[3], whole.lines[17]], [3, 17])
 
 
@@ -41,7 +48,7 @@ def test_rows_of_two_members_are_read_from_both(read_mill: Mill) -> None:
     written = writer.close()
     shard = Shard.from_written("long", written, ids="", recipe="", inputs=())
     assert [first for _, first in shard.members] == [0, 3]
-    found = list(some_lines(ShardFile(read_mill.store, "long.jsonl.gz", shard), [1, 2, 5]))
+    found = list(read_picked_lines(ShardFile(read_mill.store, "long.jsonl.gz", shard), [1, 2, 5]))
     assert [(each.numbers, [json.loads(line)["n"] for line in each.lines]) for each in found] == [
         ([1, 2], [1, 2]),
         ([5], [5]),
@@ -51,11 +58,11 @@ def test_rows_of_two_members_are_read_from_both(read_mill: Mill) -> None:
 def test_a_shard_with_other_rows_than_its_ledger_is_told(read_mill: Mill) -> None:
     shard = table(read_mill, DOCUMENTS)[0]
     with pytest.raises(StoreError, match=r"b\.jsonl\.gz: not the object that its ledger names"):
-        list(whole_lines(ShardFile(read_mill.store, DOCUMENTS.shard("b"), shard), verified=True))
+        list(read_shard_lines(ShardFile(read_mill.store, DOCUMENTS.shard("b"), shard), verified=True))
     with pytest.raises(StoreError, match=r"a\.jsonl\.gz: 8 rows, but its ledger has 20"):
-        list(whole_lines(ShardFile(read_mill.store, REVISED.shard("a"), shard), verified=False))
+        list(read_shard_lines(ShardFile(read_mill.store, REVISED.shard("a"), shard), verified=False))
     with pytest.raises(StoreError, match="has no row 12: the shard is being rebuilt"):
-        list(some_lines(ShardFile(read_mill.store, REVISED.shard("a"), table(read_mill, REVISED)[0]), [12]))
+        list(read_picked_lines(ShardFile(read_mill.store, REVISED.shard("a"), table(read_mill, REVISED)[0]), [12]))
 
 
 def test_a_set_is_taken_in_steps_and_its_ids_are_compared(read_mill: Mill) -> None:

@@ -6,8 +6,8 @@ from gristmill.errors import DataError, RecipeError, StoreError
 from gristmill.lake.asset_kinds import DOCUMENTS as KIND
 from gristmill.lake.asset_kinds import MIX
 from gristmill.reading.partitions import (
+    address_from_fields,
     known_snapshots,
-    named_asset,
     open_partition,
     partitions_of_asset,
     shards_to_read,
@@ -17,11 +17,11 @@ from gristmill.reading.partitions import (
 
 def test_an_asset_is_named_in_three_ways() -> None:
     for name in ("pages/v0", "sources/pages/v0", "sources/pages/v0/documents"):
-        assert named_asset(name, KIND, "wiki/v1") == DOCUMENTS.asset
+        assert address_from_fields(name, KIND, "wiki/v1") == DOCUMENTS.asset
     for name in ("pages", "pages/raw", "mixes/even/documents/pages", ""):
         with pytest.raises(RecipeError, match="write it as 'wiki/v1'"):
-            named_asset(name, KIND, "wiki/v1")
-    assert named_asset(STREAM.asset, MIX, "") == STREAM.asset
+            address_from_fields(name, KIND, "wiki/v1")
+    assert address_from_fields(STREAM.asset, MIX, "") == STREAM.asset
 
 
 def test_partitions_come_in_the_order_of_snapshots_or_as_asked(read_mill: Mill) -> None:

@@ -14,10 +14,10 @@ from gristmill.formats.levanter import array_writer
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.ledger.folders.whole_folder import WRITING
 from gristmill.lake.store.protocol import Entry
-from gristmill.maintenance.gc import find_unnamed, remove_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts, remove_unnamed_part
 from gristmill.recipes.export import Export
 from gristmill.releases.pinned import read_pinned
-from gristmill.releases.pinned_objects import lost_object
+from gristmill.releases.pinned_objects import first_lost_object
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
@@ -122,7 +122,7 @@ def test_a_release_whose_object_is_lost_is_not_written(whole: Mill) -> None:
     release = release_of_whole(whole)
     files = trainer_files(whole.store, release)
     part = next(path for path in release.objects if path.startswith("token_caches/"))
-    assert lost_object(whole.store, release) == ""
+    assert first_lost_object(whole.store, release) == ""
     for spoil in (lambda: whole.store.put(part, b"cut"), lambda: whole.store.delete([part])):
         spoil()
         before = whole.tree()
@@ -143,9 +143,9 @@ def test_a_release_of_what_was_made_again_meanwhile_is_taken_back(
     def meanwhile(path: str, data: bytes, etag: str | None) -> Entry:
         monkeypatch.undo()
         change_whole(whole)
-        garbage = find_unnamed(whole.store, lambda _: None)
+        garbage = find_unnamed_parts(whole.store, lambda _: None)
         assert garbage
-        assert not collected or all(remove_unnamed(whole.store, each) for each in garbage)
+        assert not collected or all(remove_unnamed_part(whole.store, each) for each in garbage)
         return put(path, data, etag)
 
     monkeypatch.setattr(whole.store, "put_if", meanwhile)

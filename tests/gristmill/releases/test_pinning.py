@@ -9,7 +9,7 @@ from wholelake import CACHE, REVISED, STREAM, TOKENIZER, even
 
 from gristmill.errors import DataError, RecipeError
 from gristmill.lake.ledger.files import as_json, read_head, read_table
-from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts
 from gristmill.releases.pinned import read_pinned
 from gristmill.releases.pinning import pinned_release, trainer_files, write_release
 from gristmill.releases.withdrawal import withdraw_release
@@ -64,9 +64,9 @@ def test_gc_keeps_the_parts_of_a_release_when_the_mix_has_new_ones(whole: Mill) 
     change_whole(whole)
     now = {path for row in read_table(whole.store, CACHE) for path in row.objects or {}}
     assert not old & now
-    assert find_unnamed(whole.store, lambda _: None) == []
+    assert find_unnamed_parts(whole.store, lambda _: None) == []
     whole.store.delete(["releases/first.json", *_files(whole)])
-    assert find_unnamed(whole.store, lambda _: None) != []
+    assert find_unnamed_parts(whole.store, lambda _: None) != []
 
 
 def _files(whole: Mill) -> list[str]:

@@ -9,7 +9,7 @@ from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.derived import examples_path
 from gristmill.lake.rows.blocklists.blocklist import listed_pairs
 from gristmill.scores.described import describe_set
-from gristmill.scores.examples import Example, holds_listed, read_examples, write_examples
+from gristmill.scores.examples import Example, has_blocklisted_example, read_examples, write_examples
 
 KINDS = {"count": "score", "first": "spans", "silent": "score"}
 
@@ -38,15 +38,15 @@ def test_examples_are_the_documents_at_the_ends(whole: Mill) -> None:
 
 def test_a_document_that_is_taken_down_is_neither_shown_nor_written(whole: Mill) -> None:
     written(whole)
-    assert not holds_listed(whole.store, WORDS, listed_pairs(whole.store))
+    assert not has_blocklisted_example(whole.store, WORDS, listed_pairs(whole.store))
     listing(whole, "doc-00004")
-    assert holds_listed(whole.store, WORDS, listed_pairs(whole.store))
+    assert has_blocklisted_example(whole.store, WORDS, listed_pairs(whole.store))
     shown = read_examples(whole.store, WORDS, table(whole, WORDS))
     assert shown
     assert "doc-00004" not in {each.id for each in shown}
     written(whole)
     assert b"doc-00004" not in whole.store.read(examples_path(WORDS))
-    assert not holds_listed(whole.store, WORDS, listed_pairs(whole.store))
+    assert not has_blocklisted_example(whole.store, WORDS, listed_pairs(whole.store))
 
 
 def test_a_blocklist_that_cannot_be_read_stops_everything(whole: Mill) -> None:
@@ -64,7 +64,7 @@ def test_examples_of_other_shards_are_not_shown(whole: Mill) -> None:
     assert read_examples(whole.store, WORDS, table(whole, WORDS)) is None
     whole.store.put(examples_path(WORDS), b"[")
     assert read_examples(whole.store, WORDS, table(whole, WORDS)) is None
-    assert holds_listed(whole.store, WORDS, set())
+    assert has_blocklisted_example(whole.store, WORDS, set())
 
 
 def test_a_set_of_other_documents_has_no_examples(whole: Mill) -> None:

@@ -5,7 +5,7 @@ from wholelake import WORDS, table
 
 from gristmill.queries.session import run_query
 from gristmill.reading.opened_lake import OpenedLake
-from gristmill.scores.described import describe_set, described_before
+from gristmill.scores.described import describe_set, read_described_set
 from gristmill.scores.page import score_page
 from gristmill.scores.quantiles import describe_sampled, label_quantiles
 
@@ -37,11 +37,11 @@ def test_columns_that_some_made_with_the_shelf_and_others_without_are_not_added_
     a, b = table(whole, WORDS)
     describe_set(whole.store, WORDS, [a], KINDS)
     describe_set(whole.store, WORDS, [b], None)
-    assert described_before(whole.store, WORDS, [a, b]) is None
+    assert read_described_set(whole.store, WORDS, [a, b]) is None
     assert label_quantiles(whole.store, WORDS, [a, b], [0.5]) is None
     made = describe_set(whole.store, WORDS, [a, b], None)
     assert (made.read, {each.name: each.kind for each in made.labels}["count"]) == (1, "score")
-    assert described_before(whole.store, WORDS, [a, b]) is not None
+    assert read_described_set(whole.store, WORDS, [a, b]) is not None
 
 
 def test_a_query_without_the_shelf_reads_the_kinds_that_columns_have(whole: Mill) -> None:

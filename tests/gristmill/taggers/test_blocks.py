@@ -13,7 +13,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
 from gristmill.taggers.measures import paragraph_lengths
 from gristmill.taggers.quality import madlad, paragraphs, redpajama, redpajama_lines, refinedweb
-from gristmill.text.huge.blocks import line_end
+from gristmill.text.huge.blocks import last_line_end
 
 WORDS = [
     *("a", "Be", "IT.", "so!?", "...", "12", "{(+)}", "É", "e\u0301", "İ", "\U00010400", "人", "ก", "x" * 25, "#", "…"),
@@ -44,7 +44,7 @@ def sentences(text: str) -> list[str]:
 def test_a_huge_text_has_the_labels_of_any_other(tagger: Any, text: str, more: int) -> None:
     batch = Batch.of([Document(id="a", text=text, source="tales")])
     finished = getattr(tagger, "finished", dict)
-    parts, cut = (sentences(text), madlad.sentence_end) if tagger is madlad else (lines(text), line_end)
+    parts, cut = (sentences(text), madlad.sentence_end) if tagger is madlad else (lines(text), last_line_end)
     size = max(map(len, parts)) + 5 + more  # and white space after a sentence
     whole = batch.in_blocks(tagger.measured, finished, size=len(text))
     assert listed(batch.in_blocks(tagger.measured, finished, cut, size)) == listed(whole)

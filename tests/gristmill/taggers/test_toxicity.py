@@ -6,7 +6,7 @@ from testkit import Mill
 from gristmill.lake.asset_kinds import MODEL
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.models.labels import make_labels
-from gristmill.stages.models.local_copy import local_files
+from gristmill.stages.models.local_copy import copy_models_locally
 from gristmill.stages.models.training import make_model
 from gristmill.taggers.toxicity import TOXICITY
 
@@ -15,7 +15,7 @@ def test_insults_have_higher_scores_than_neutral_sentences(mill: Mill) -> None:
     known = read_catalogue(("gristmill",))
     make_labels(mill.store, known.labels["rude-remarks"], mill.said.append)
     ledger, _ = make_model(mill.store, known.models["toxicity-1"], mill.said.append)
-    tagger = TOXICITY.opened(local_files(mill.store, {"toxicity-1": ledger.fingerprint}))
+    tagger = TOXICITY.opened(copy_models_locally(mill.store, {"toxicity-1": ledger.fingerprint}))
     rude, plain = tagger.look(documents(["You are a stupid idiot.", "The train leaves at nine."]))["toxic"]
     assert rude > 0.5 > plain  # type: ignore[operator]
     assert ledger.asset == MODEL.at(model="toxicity-1")

@@ -15,7 +15,7 @@ from gristmill.lake.ledger.files import as_json, read_ledger
 from gristmill.lake.ledger.lake_id import make_lake_id
 from gristmill.lake.ledger.model import Recipe
 from gristmill.lake.rows.blocklists.blocklist import add_to_blocklist
-from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts
 from gristmill.raw_data.erasures import ErasureRecord
 from gristmill.releases.pinned import PinnedRelease
 from gristmill.scores.document_columns import make_document_columns
@@ -23,7 +23,7 @@ from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.models.ledger import write_folder
 from gristmill.stages.token_cache.step import TokenCacheStep
-from gristmill.takedowns.accounted import find_unread
+from gristmill.takedowns.accounted import find_unread_objects
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 
@@ -63,7 +63,7 @@ def mill(clean: Mill, tmp_path: Path) -> Mill:
 def unproven(mill: Mill) -> list[str]:
     """What a proof names: paths of objects and folders, and the places of the document in files beside shards."""
     search = Finder(mill.store, WANTED, KNOWN, proven=True).run()
-    left = find_unread(mill.store, search.read)
+    left = find_unread_objects(mill.store, search.read)
     beside = [each.where.partition(": ")[0] for each in search.found if each.area in {"labels", "columns"}]
     return [*left.old, *left.strays, *left.foreign, *left.raw, *beside]
 
@@ -126,11 +126,11 @@ def test_a_part_that_an_old_index_names_needs_the_next_index_before_gc(mill: Mil
     index = cache_index("even", TOKENIZER.name)
 
     def parts() -> dict[str, str]:
-        old = find_unread(mill.store, Finder(mill.store, WANTED, KNOWN, proven=True).run().read).old
+        old = find_unread_objects(mill.store, Finder(mill.store, WANTED, KNOWN, proven=True).run().read).old
         return {path: why for path, why in old.items() if "/part-" in path}
 
     kept = parts()
-    assert (find_unnamed(mill.store, print), len(kept)) == ([], 2)  # of the splits train and validation
+    assert (find_unnamed_parts(mill.store, print), len(kept)) == ([], 2)  # of the splits train and validation
     [why] = set(kept.values())
     assert why.startswith(f"no ledger names it, but {index}, ")
     assert (
@@ -138,4 +138,4 @@ def test_a_part_that_an_old_index_names_needs_the_next_index_before_gc(mill: Mil
     )
     spell(mill, even())
     assert parts() == dict.fromkeys(kept, "no ledger names it; remove it with gristmill gc")
-    assert [each.folder for each in find_unnamed(mill.store, print)] == list(kept)
+    assert [each.folder for each in find_unnamed_parts(mill.store, print)] == list(kept)

@@ -6,7 +6,7 @@ from adoptions import adopt, document, write_rows
 from testkit import SHELVES, Mill
 
 from gristmill.recipes.adopted.dataset import Adopted
-from gristmill.takedowns.erasing.erasure_plan import erasure_plan
+from gristmill.takedowns.erasing.erasure_plan import plan_erasure
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -20,5 +20,5 @@ def test_places_in_adopted_files_name_these_files(mill: Mill, tmp_path: Path) ->
     wanted, shelves = Wanted({("web", "b"): ""}), Shelves(SHELVES, {})
     search = Finder(mill.store, wanted, shelves).run()
     assert [each.where for each in search.found if each.area != "raw"] == [f"{documents}: row 1", f"{labels}: row 1"]
-    left = erasure_plan(mill.store, wanted, search, shelves).impossible
+    left = plan_erasure(mill.store, wanted, search, shelves).impossible
     assert [(each.where, each.why.partition(":")[0]) for each in left][1:] == [(f"{labels}: row 1", "adopted")]

@@ -19,7 +19,7 @@ from gristmill.recipes.source import Revision
 from gristmill.scores import document_columns
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.stages.mixing.step import revision_step, stream_step
-from gristmill.takedowns.chosen import by_content, by_url
+from gristmill.takedowns.chosen import find_documents_by_digest, find_documents_by_url
 from gristmill.takedowns.places import Search
 
 URLS = {"a0": "https://a.example/1", "a1": "https://a.example/2?x=*", "a2": "http://b.example/a.example/", "a3": None}
@@ -55,20 +55,20 @@ def put_columns(mill: Mill) -> None:
 def test_urls_are_found_by_columns_and_by_a_scan(mill: Mill, pattern: str, expected: set[str]) -> None:
     mill.convert()
     search = Search()
-    assert by_url(mill.store, pattern, search, scan=False) == set()
+    assert find_documents_by_url(mill.store, pattern, search, scan=False) == set()
     [skipped] = search.unsearched
     assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns with its URLs")
     found = {("pages", each) for each in expected}
     search = Search()
-    assert by_url(mill.store, pattern, search, scan=True) == found
+    assert find_documents_by_url(mill.store, pattern, search, scan=True) == found
     assert not search.unsearched
     put_columns(mill)
     search = Search()
-    assert by_url(mill.store, pattern, search, scan=False) == found
+    assert find_documents_by_url(mill.store, pattern, search, scan=False) == found
     assert not search.unsearched
     mill.raw("a.jsonl.gz", [_row("a0", "https://a.example/1", "another text")])
     mill.convert()
-    by_url(mill.store, pattern, search := Search(), scan=False)
+    find_documents_by_url(mill.store, pattern, search := Search(), scan=False)
     assert len(search.unsearched) == 1
 
 
@@ -84,7 +84,7 @@ def test_an_odd_url_hides_no_other_and_is_told_if_it_may_hold_urls(
     mill.convert()
     if not scan:
         put_columns(mill)
-    found = by_url(mill.store, "https://a.example/*", search := Search(), scan=scan)
+    found = find_documents_by_url(mill.store, "https://a.example/*", search := Search(), scan=scan)
     assert found == {("pages", "a0")}
     told = (
         "shard a: documents with a `metadata.url` that is neither a text nor a list of texts, but may hold URLs: 1;"
@@ -101,7 +101,7 @@ def test_each_text_of_a_list_is_a_url(mill: Mill, *, scan: bool) -> None:
     mill.convert()
     if not scan:
         put_columns(mill)
-    assert by_url(mill.store, "https://a.example/*", search := Search(), scan=scan) == {
+    assert find_documents_by_url(mill.store, "https://a.example/*", search := Search(), scan=scan) == {
         ("pages", "one"), ("pages", "both")
     }  # fmt: skip
     assert not search.unsearched
@@ -113,11 +113,11 @@ def test_columns_of_the_older_format_are_not_trusted_for_urls(mill: Mill, monkey
         older.setattr(document_columns, "DOCUMENT_FORMAT", 1)
         put_columns(mill)
     search = Search()
-    assert not by_url(mill.store, "*", search, scan=False)
+    assert not find_documents_by_url(mill.store, "*", search, scan=False)
     [skipped] = search.unsearched
     assert "it has no columns with its URLs" in skipped.what
     search = Search()
-    assert len(by_url(mill.store, "*", search, scan=True)) == 3
+    assert len(find_documents_by_url(mill.store, "*", search, scan=True)) == 3
     assert not search.unsearched
 
 
@@ -126,13 +126,13 @@ def test_texts_are_found_by_fingerprints_and_by_a_scan(mill: Mill) -> None:
     mill.convert()
     digest = xxhash.xxh3_128_hexdigest(b"text a2")
     found = {("pages", "a2"), ("pages", "b0")}
-    assert by_content(mill.store, digest, search := Search(), scan=False) == set()
+    assert find_documents_by_digest(mill.store, digest, search := Search(), scan=False) == set()
     assert len(search.unsearched) == 2
-    assert by_content(mill.store, digest, search := Search(), scan=True) == found
+    assert find_documents_by_digest(mill.store, digest, search := Search(), scan=True) == found
     assert not search.unsearched
     resolved(mill, "dedupe/texts-1")
-    assert by_content(mill.store, digest, search := Search(), scan=False) == found
-    assert by_content(mill.store, "0" * 32, search, scan=False) == set()
+    assert find_documents_by_digest(mill.store, digest, search := Search(), scan=False) == found
+    assert find_documents_by_digest(mill.store, "0" * 32, search, scan=False) == set()
     assert not search.unsearched
 
 
@@ -141,11 +141,11 @@ def test_an_empty_text_is_found_by_a_scan_alone_because_no_fingerprint_has_it(mi
     mill.convert()
     resolved(mill, "dedupe/texts-1")
     empty = xxhash.xxh3_128_hexdigest(b"")
-    assert by_content(mill.store, empty, search := Search(), scan=False) == set()
+    assert find_documents_by_digest(mill.store, empty, search := Search(), scan=False) == set()
     assert [each.what.partition("shard ")[2] for each in search.unsearched] == [
         f"{shard}: no dedupe has empty texts; --scan reads its rows" for shard in "ab"
     ]
-    assert by_content(mill.store, empty, search := Search(), scan=True) == {("pages", "b0")}
+    assert find_documents_by_digest(mill.store, empty, search := Search(), scan=True) == {("pages", "b0")}
     assert not search.unsearched
 
 
@@ -157,7 +157,7 @@ def test_columns_of_a_later_version_alone_find_urls(mill: Mill) -> None:
     make_document_columns(mill.store, later, mill.table(later)["a"], ())
     kept = {row["id"] for row in mill.rows(later.shard("a"))}
     assert kept == {"a0", "a1", "a2", "a3"}
-    found = by_url(mill.store, "https://a.example/*", search := Search(), scan=False)
+    found = find_documents_by_url(mill.store, "https://a.example/*", search := Search(), scan=False)
     assert found == {("pages", "a0"), ("pages", "a1")}
     [skipped] = search.unsearched
     assert skipped.what.startswith("sources/pages/v0/documents (2024), shard a: it has no columns")
@@ -171,8 +171,8 @@ def lower(row):
 
 LOWER = Transform(name="lower-1", document=lower)
 """
-BY_URL = by_url, "https://a.example/*"
-BY_TEXT = by_content, xxhash.xxh3_128_hexdigest(b"one word")
+BY_URL = find_documents_by_url, "https://a.example/*"
+BY_TEXT = find_documents_by_digest, xxhash.xxh3_128_hexdigest(b"one word")
 Chosen = tuple[Callable[..., set[tuple[str, str]]], str]
 
 
@@ -232,7 +232,7 @@ def test_texts_that_edits_made_are_found_by_a_scan_or_told(
     [told] = not_searched(mill, BY_TEXT)
     assert told.startswith(f"{made.asset} (2024), shard a: ")
     changed = xxhash.xxh3_128_hexdigest(b"1 WORD")
-    assert by_content(mill.store, changed, search := Search(), scan=True) == {("pages", "a0")}
+    assert find_documents_by_digest(mill.store, changed, search := Search(), scan=True) == {("pages", "a0")}
     assert not search.unsearched
 
 
@@ -253,7 +253,7 @@ def test_columns_of_a_version_tell_of_urls_that_transforms_made(mill: Mill, make
     made = make("v1", {"transforms": ("lower-1",)})
     put_columns(mill)
     make_document_columns(mill.store, made, mill.table(made)["a"], ())
-    assert by_url(mill.store, BY_URL[1], search := Search(), scan=False) == {("pages", "a0")}
+    assert find_documents_by_url(mill.store, BY_URL[1], search := Search(), scan=False) == {("pages", "a0")}
     assert not search.unsearched
 
 
@@ -261,7 +261,7 @@ def test_columns_of_a_version_tell_of_urls_that_transforms_made(mill: Mill, make
 def test_urls_that_transforms_made_unreadable_are_told(mill: Mill, make: Callable[..., Place], version: str) -> None:
     own_shelf(mill, "transforms", LOWER.replace('row.metadata["url"].lower()', '{"at": row.metadata["url"]}'))
     made = make(version, {"transforms": ("lower-1",)})
-    found = by_url(mill.store, BY_URL[1], search := Search(), scan=True)
+    found = find_documents_by_url(mill.store, BY_URL[1], search := Search(), scan=True)
     assert not found
     [told] = search.unsearched
     assert told.what.startswith(f"{made.asset} (2024), shard a: documents with a `metadata.url` that is neither")
@@ -272,12 +272,12 @@ def test_urls_that_transforms_made_unreadable_are_told(mill: Mill, make: Callabl
 @pytest.mark.parametrize("digest", ["", "0" * 31, "G" * 32, "0" * 64])
 def test_what_is_no_digest_is_refused(mill: Mill, digest: str) -> None:
     with pytest.raises(RecipeError, match="32 digits"):
-        by_content(mill.store, digest, Search(), scan=True)
+        find_documents_by_digest(mill.store, digest, Search(), scan=True)
 
 
 def test_a_shard_that_cannot_be_read_was_not_searched(mill: Mill) -> None:
     mill.convert()
     mill.store.delete([mill.documents().shard("a")])
-    by_url(mill.store, "*", search := Search(), scan=True)
+    find_documents_by_url(mill.store, "*", search := Search(), scan=True)
     assert [each.area for each in search.unsearched] == ["documents"]
     assert SNAPSHOT in search.unsearched[0].what

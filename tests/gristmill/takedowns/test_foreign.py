@@ -12,7 +12,7 @@ from gristmill.__main__ import main
 from gristmill.lake.ledger.derived import columns_path
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.scores.document_columns import make_document_columns
-from gristmill.takedowns.accounted import find_unread
+from gristmill.takedowns.accounted import find_unread_objects
 from gristmill.takedowns.foreign import search_foreign, why_not_in_rows
 from gristmill.takedowns.raw_objects import CHANGED
 from gristmill.takedowns.wanted import Wanted
@@ -149,7 +149,7 @@ def test_raw_objects_that_no_document_was_made_from_are_not_proven(
     raw = ROW.replace(b'"source":"pages","id"', b'"id":"else","uuid"')  # the converter may take any field
     packed = gzip.compress if path.endswith(".gz") else bytes
     mill.store.put(path, packed(raw))
-    left = find_unread(mill.store, ())
+    left = find_unread_objects(mill.store, ())
     assert (list(left.raw), left.old, left.strays, left.foreign) == ([path], {}, {}, [])
     code, lines = proven(mill, capsys)
     assert (code, lines["raw"].partition(" (")[0].partition(";")[0]) == (

@@ -16,7 +16,7 @@ from gristmill.lake.address import place
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.source import Revision
-from gristmill.stages.dedupe.resolution import read_order, steps_of_resolution
+from gristmill.stages.dedupe.resolution import read_dedupe_order, steps_of_resolution
 from gristmill.stages.near_duplicates.step import ClustersStep
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.near import near_documents
@@ -178,7 +178,7 @@ def test_a_round_whose_clusters_are_of_others_than_the_first_has_now_is_not_sear
     put(mill, "2024-01", "a", "an innocent page", " ".join(WORDS))
     resolved(mill, "dedupe/near-1/fingerprints/pages")
     recipe = known().dedupes["near-1"]
-    for step in steps_of_resolution(recipe, read_order(mill.store, "near-1")[0], SHELVES):
+    for step in steps_of_resolution(recipe, read_dedupe_order(mill.store, "near-1")[0], SHELVES):
         make(step, mill.lake, Inline(), f"run-{step.makes[0]}-{step.snapshot}", print)
         if isinstance(step, ClustersStep):
             break

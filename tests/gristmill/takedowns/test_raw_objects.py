@@ -10,7 +10,7 @@ from testkit import Mill, make_documents
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.raw_parts import PartEdges, RawPart, part_name
-from gristmill.stages.conversion.parts import with_edges
+from gristmill.stages.conversion.parts import add_part_edges
 from gristmill.takedowns.raw_objects import CHANGED, UNUSED, RawObjects
 
 RAW = "sources/pages/raw"
@@ -59,7 +59,7 @@ def test_all_parts_of_an_object_are_compared_and_its_size(mill: Mill) -> None:
         sha256 = hashlib.sha256(data[part.start : part.end]).hexdigest()
         read = msgspec.structs.replace(row.inputs[0], shard=part_name("big.jsonl", part.start), content=sha256)
         whole = msgspec.structs.replace(row, inputs=(read,))
-        rows.append(with_edges(whole, PartEdges("big.jsonl", 15, part)))
+        rows.append(add_part_edges(whole, PartEdges("big.jsonl", 15, part)))
     said = {}
     for each in (data, b"0123456789abcdE", b"0123456789abcdef", b"x123456789abcde"):
         mill.store.put(path, each)

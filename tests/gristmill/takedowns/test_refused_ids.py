@@ -10,7 +10,7 @@ from gristmill.readers.dolma import DolmaLines
 from gristmill.readers.jsonl import JsonLines
 from gristmill.readers.texts import TextFiles
 from gristmill.recipes.source import Source
-from gristmill.takedowns.refused_ids import own_ids, own_pairs
+from gristmill.takedowns.refused_ids import ids_of_refused_row, pairs_of_refused_row
 from gristmill.takedowns.wanted import Wanted
 
 
@@ -32,7 +32,9 @@ def test_a_refused_row_that_names_an_id_in_another_field_is_another_document(
     text: str, options: dict[str, Any], own: list[tuple[str, str]] | None
 ) -> None:
     source = Source(name="pages", convert=JsonLines(source="pages", **options))
-    assert own_pairs(QuarantinedRow("refused", text, ""), source, Wanted({("pages", "7"): ""}), SNAPSHOT) == own
+    assert (
+        pairs_of_refused_row(QuarantinedRow("refused", text, ""), source, Wanted({("pages", "7"): ""}), SNAPSHOT) == own
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,19 +53,21 @@ def test_a_refused_row_of_another_source_is_another_document(
     reader: Any, text: str, own: list[tuple[str, str]] | None
 ) -> None:
     source, wanted = Source(name="pages", convert=reader), Wanted({("forum", "7"): ""})
-    assert own_pairs(QuarantinedRow("refused", text, ""), source, wanted, SNAPSHOT) == own
+    assert pairs_of_refused_row(QuarantinedRow("refused", text, ""), source, wanted, SNAPSHOT) == own
 
 
 @pytest.mark.parametrize("text", [r'{"id":"\ud842\udfb7\u91ce\t\/1","text":1}', '{"id":"\U00020bb7\u91ce\\t/1","x":'])
 def test_an_id_is_read_with_all_escapes_of_json(text: str) -> None:
     source, wanted = Source(name="pages", convert=JsonLines(source="pages")), Wanted({("pages", "𠮷野\t/1"): ""})
-    assert own_pairs(QuarantinedRow("refused", text, ""), source, wanted, SNAPSHOT) == [("pages", "𠮷野\t/1")]
+    assert pairs_of_refused_row(QuarantinedRow("refused", text, ""), source, wanted, SNAPSHOT) == [
+        ("pages", "𠮷野\t/1")
+    ]
 
 
 def test_an_id_below_another_field_is_not_that_of_the_row() -> None:
     source, wanted = Source(name="pages", convert=JsonLines(source="pages")), Wanted({("pages", "7"): ""})
     row = QuarantinedRow("refused", '{"answer_to":{"id":"7"}}', "")
-    assert own_pairs(row, source, wanted, SNAPSHOT) is None
+    assert pairs_of_refused_row(row, source, wanted, SNAPSHOT) is None
 
 
 @pytest.mark.parametrize(
@@ -76,15 +80,15 @@ def test_an_id_below_another_field_is_not_that_of_the_row() -> None:
 )
 def test_the_path_of_a_refused_file_is_its_id(row: QuarantinedRow, options: dict[str, Any], own: str) -> None:
     source = Source(name="files", convert=TextFiles(source="files", **options))
-    assert own_pairs(row, source, Wanted({("files", own): ""}), SNAPSHOT) == [("files", own)]
-    assert own_pairs(row, source, Wanted({("files", "7.md"): ""}), SNAPSHOT) == []
+    assert pairs_of_refused_row(row, source, Wanted({("files", own): ""}), SNAPSHOT) == [("files", own)]
+    assert pairs_of_refused_row(row, source, Wanted({("files", "7.md"): ""}), SNAPSHOT) == []
 
 
 def test_ids_of_row_numbers_are_those_of_the_snapshot() -> None:
     source = Source(name="rows", convert=JsonLines(source="rows", id_key=None))
     row = QuarantinedRow("text is null", '{"text":null}', "", file="a.jsonl", row=5)
     for name, known in {"2024/a.jsonl:5": True, "2025/a.jsonl:5": False, "2024/a.jsonl:15": False}.items():
-        ids = own_ids(row, source, Wanted({("rows", name): ""}), SNAPSHOT)
+        ids = ids_of_refused_row(row, source, Wanted({("rows", name): ""}), SNAPSHOT)
         assert (name in (ids or ())) == known
 
 
@@ -94,4 +98,4 @@ def test_ids_of_row_numbers_are_those_of_the_snapshot() -> None:
 )
 def test_an_id_that_was_told_by_its_end_alone_is_not_known(told: str, asked: str, ids: set[str] | None) -> None:
     row = QuarantinedRow("row too long", "", "", id=told)
-    assert own_ids(row, None, Wanted({("wiki", asked): ""}), SNAPSHOT) == ids
+    assert ids_of_refused_row(row, None, Wanted({("wiki", asked): ""}), SNAPSHOT) == ids

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gristmill.lake.rows.document import Document
 from gristmill.recipes.batch import Batch
-from gristmill.text.shared import close_arrays, shared
+from gristmill.text.shared import make_arrays_read_only, shared
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Two:
     name: str
 
     def __post_init__(self) -> None:
-        close_arrays(self)
+        make_arrays_read_only(self)
 
     @shared
     def doubled(self) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import place
 from gristmill.recipes.mix import Stream
 from gristmill.recipes.rules import Rule, field
-from gristmill.tracing.trace import document_trace
+from gristmill.tracing.trace import trace_document
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_score_is_read_from_the_row_of_its_set(tmp_path: Path) -> None:
     mill.convert()
     mill.tag("words-1")
     mill.revise()
-    (found,) = document_trace(mill.store, "pages", "doc-00000", KNOWN)
+    (found,) = trace_document(mill.store, "pages", "doc-00000", KNOWN)
     assert found.documents[1].why == "dropped by rule short: words_1__count < 2; words_1__count is 1.0"
 
 
@@ -60,7 +60,7 @@ def test_rows_that_a_draw_leaves_out_are_told_its_rate(tmp_path: Path) -> None:
     mill.mix(Stream(source="pages", version="v0", rate=0.25, seed=7))
     kept = set(mill.ids(mill.stream(), "a"))
     for number in range(30):
-        (found,) = document_trace(mill.store, "pages", f"doc-{number:05d}", KNOWN)
+        (found,) = trace_document(mill.store, "pages", f"doc-{number:05d}", KNOWN)
         (mixed,) = found.mixes
         assert mixed.why == ("" if f"doc-{number:05d}" in kept else "sampled out: rate 0.25, seed 7")
     assert 0 < len(kept) < 30
@@ -74,7 +74,7 @@ def test_a_rule_is_told_with_the_values_of_the_columns_that_it_reads_and_no_othe
     rule = Rule("other", "TEXT <> 'word' -- not id", "source and id are only named")
     columns = (field("id"), field("source"), field("text"))
     mill.mix(Stream(source="pages", version="v0", columns=columns, include=(rule,)))
-    (found,) = document_trace(mill.store, "pages", "one", KNOWN)
+    (found,) = trace_document(mill.store, "pages", "one", KNOWN)
     assert found.mixes[0].why == "dropped by rule other: not (TEXT <> 'word' -- not id); text is 'word'"
 
 
@@ -85,7 +85,7 @@ def test_a_value_too_long_to_read_is_cut(tmp_path: Path) -> None:
     mill.convert()
     rule = Rule("wordy", "text LIKE 'word%'", "it says one thing")
     mill.mix(Stream(source="pages", version="v0", columns=(field("text"),), exclude=(rule,)))
-    (found,) = document_trace(mill.store, "pages", "long", KNOWN)
+    (found,) = trace_document(mill.store, "pages", "long", KNOWN)
     assert found.mixes[0].why.startswith("dropped by rule wordy: text LIKE 'word%'; text is 'word word")
     assert len(found.mixes[0].why) < 140
 
@@ -106,11 +106,11 @@ def test_a_list_that_is_gone_is_an_error(mill: Mill) -> None:
 def test_what_was_selected_from_another_state_is_not_judged(mill: Mill) -> None:
     mill.raw("b.jsonl", b'{"id":"new","text":"one document more","source":"pages","metadata":{"language":"en"}}\n')
     mill.convert()
-    (found,) = document_trace(mill.store, "pages", "new", KNOWN)
+    (found,) = trace_document(mill.store, "pages", "new", KNOWN)
     assert found.documents[1].why == "made from another version of this shard: it is due to be rebuilt"
     mill.raw("d.jsonl", b'{"id":"newer","text":"and another","source":"pages"}\n')
     mill.convert()
-    (found,) = document_trace(mill.store, "pages", "newer", KNOWN)
+    (found,) = trace_document(mill.store, "pages", "newer", KNOWN)
     assert found.documents[1].why == "has no shard d: it is due to be rebuilt"
 
 

@@ -24,7 +24,7 @@ from gristmill.stages.conversion import grinder as conversion_grinder
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.tracing import raw as raw_places
 from gristmill.tracing.raw import RawPlace, Shelves
-from gristmill.tracing.trace import document_trace
+from gristmill.tracing.trace import trace_document
 
 SHELVES = ("gristmill", "testshelf")
 KNOWN = Shelves(SHELVES, {})
@@ -38,7 +38,7 @@ def mill(tmp_path: Path) -> Mill:
 
 
 def raw_of(mill: Mill, source: str, id_: str, shelves: Shelves = KNOWN) -> RawPlace:
-    (found,) = document_trace(mill.store, source, id_, shelves)
+    (found,) = trace_document(mill.store, source, id_, shelves)
     assert found.raw is not None
     return found.raw
 

@@ -26,7 +26,7 @@ from gristmill.recipes.source import Split
 from gristmill.stages.conversion import grinder as conversion_grinder
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.tracing.raw import RawPlace, Shelves
-from gristmill.tracing.trace import document_trace
+from gristmill.tracing.trace import trace_document
 
 SHELVES = ("gristmill", "testshelf")
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -45,7 +45,7 @@ def mill(tmp_path: Path) -> Mill:
 
 
 def raw_of(mill: Mill, source: str, id_: str) -> RawPlace:
-    (found,) = document_trace(mill.store, source, id_, Shelves(SHELVES, {}))
+    (found,) = trace_document(mill.store, source, id_, Shelves(SHELVES, {}))
     assert found.raw is not None
     return found.raw
 

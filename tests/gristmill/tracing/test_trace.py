@@ -16,7 +16,7 @@ from gristmill.errors import DataError
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.token_stream import open_split
 from gristmill.stages.tokenization.files import tokenizer_path
-from gristmill.tracing.trace import document_trace
+from gristmill.tracing.trace import trace_document
 
 SPLITS = ("train", "validation")
 
@@ -95,7 +95,7 @@ def test_the_source_named_in_the_rows_counts_and_not_the_folder_alone(mill: Mill
     row = b'{"id":"doc-1","text":"words of another origin","source":"web"}'
     mill.raw("web.jsonl", row + b"\n")
     mill.convert()
-    (found,) = document_trace(mill.store, "web", "doc-1", KNOWN)
+    (found,) = trace_document(mill.store, "web", "doc-1", KNOWN)
     assert (found.source, found.shard) == ("web", "web")
     assert mill.lines(found.documents[0].path) == [row]
 
@@ -103,9 +103,9 @@ def test_the_source_named_in_the_rows_counts_and_not_the_folder_alone(mill: Mill
 def test_an_id_in_two_snapshots_is_found_in_both_or_in_the_one_asked_for(mill: Mill) -> None:
     mill.raw("a.jsonl", line(3) + b"\n", snapshot="2025")
     mill.convert(snapshot="2025")
-    found = list(document_trace(mill.store, "pages", "doc-3", KNOWN))
+    found = list(trace_document(mill.store, "pages", "doc-3", KNOWN))
     assert [(each.snapshot, each.documents[0].row) for each in found] == [("2024", 3), ("2025", 0)]
-    (one,) = document_trace(mill.store, "pages", "doc-3", KNOWN, "2025")
+    (one,) = trace_document(mill.store, "pages", "doc-3", KNOWN, "2025")
     assert one == found[1]
 
 
@@ -114,7 +114,7 @@ def test_a_document_that_is_nowhere_is_an_error_that_says_where_it_was_looked_fo
     clean: Mill, source: str, id_: str
 ) -> None:
     with pytest.raises(DataError, match=r"looked for in sources/pages/v0/documents \(2024\)"):
-        list(document_trace(clean.store, source, id_, KNOWN))
+        list(trace_document(clean.store, source, id_, KNOWN))
 
 
 def test_the_name_of_a_recipe_tells_which_source_its_documents_name(tmp_path: Path) -> None:
@@ -124,16 +124,16 @@ def test_the_name_of_a_recipe_tells_which_source_its_documents_name(tmp_path: Pa
     mill.raw("web.jsonl", b"".join(rows))
     mill.convert()
     with pytest.raises(DataError, match="Documents there have another `source` than 'pages': 'web', 'blog'; name that"):
-        list(document_trace(mill.store, "pages", "1", KNOWN))
+        list(trace_document(mill.store, "pages", "1", KNOWN))
     with pytest.raises(DataError) as error:
-        list(document_trace(mill.store, "web", "2", KNOWN))
+        list(trace_document(mill.store, "web", "2", KNOWN))
     assert "another `source`" not in str(error.value)
 
 
 def test_in_a_lake_without_documents_nothing_is_found(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="looked for in no finished partition"):
-        list(document_trace(Mill(tmp_path / "empty").store, "pages", "doc-1", KNOWN))
+        list(trace_document(Mill(tmp_path / "empty").store, "pages", "doc-1", KNOWN))
 
 
 def test_a_lake_that_was_given_v1_alone_is_traced_from_there(mill: Mill) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import RecipeError
-from gristmill.trial.drafts import find_tried
+from gristmill.trial.drafts import find_recipe_to_try
 
 DRAFT = """
 from gristmill.recipes.tagger import Score, Tagger
@@ -17,7 +17,7 @@ SECOND = 'SECOND = Tagger(name="second-1", document=tag)\n'
 
 
 def find(name: str | Path, lake: str = "s3://bucket/lake") -> str:
-    return find_tried(str(name), ("gristmill", "testshelf"), lake).name
+    return find_recipe_to_try(str(name), ("gristmill", "testshelf"), lake).name
 
 
 def test_a_tagger_is_found_by_its_name_or_by_its_file(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_tagger_is_found_by_its_name_or_by_its_file(tmp_path: Path) -> None:
 
 
 def test_a_transform_that_ships_needs_no_shelf() -> None:
-    assert find_tried("ocr-noise-1", ("testshelf",), "s3://bucket/lake").name == "ocr-noise-1"
+    assert find_recipe_to_try("ocr-noise-1", ("testshelf",), "s3://bucket/lake").name == "ocr-noise-1"
 
 
 def test_of_several_taggers_in_a_file_one_is_named(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from testkit import Mill
 from wholelake import DOCUMENTS, WORDS
 
 from gristmill.lake.address import place
-from gristmill.verification.audit import audited_ledgers
-from gristmill.verification.census import due_ledgers
+from gristmill.verification.audit import ledger_paths_to_audit
+from gristmill.verification.census import expected_ledger_paths
 
 
 def due(mill: Mill, prefix: str = "") -> tuple[list[str], list[str]]:
     notes: list[str] = []
-    return due_ledgers(mill.store, prefix, notes.append), notes
+    return expected_ledger_paths(mill.store, prefix, notes.append), notes
 
 
 def test_every_ledger_that_exists_is_due(whole: Mill) -> None:
@@ -82,9 +82,9 @@ def test_objects_between_the_places_of_assets_are_findings(whole: Mill) -> None:
     for path in (*strays, "sources/pages/notes/evil.jsonl.gz", "sources/pages/raw/2025/a.jsonl.gz"):
         whole.store.put(path, b"{}")
     found: list[Any] = []
-    assert audited_ledgers(whole.store, beside=found) == LEDGERS
+    assert ledger_paths_to_audit(whole.store, beside=found) == LEDGERS
     assert [each.path for each in found] == strays
     assert "no ledger names this object" in str(found[0])
     below: list[Any] = []
-    audited_ledgers(whole.store, "sources/pages/v1", beside=below)
+    ledger_paths_to_audit(whole.store, "sources/pages/v1", beside=below)
     assert [each.path for each in below] == strays[5:7]

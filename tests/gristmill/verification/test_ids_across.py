@@ -5,7 +5,7 @@ from steered import collide
 from testkit import Mill, make_documents
 
 from gristmill.errors import StoreError
-from gristmill.verification.ids_across import ids_across
+from gristmill.verification.ids_across import check_ids_across_snapshots
 
 V0 = "sources/pages/v0/documents"
 
@@ -14,7 +14,7 @@ def test_ids_that_differ_over_all_snapshots_pass_and_are_counted(mill: Mill) -> 
     for number, snapshot in enumerate(("2023", "2024")):
         mill.raw("a.jsonl.gz", make_documents(3, start=10 * number), "pages", snapshot)
         mill.convert("pages", snapshot)
-    verdict = ids_across(mill.store, V0, ["2023", "2024", "2025"])
+    verdict = check_ids_across_snapshots(mill.store, V0, ["2023", "2024", "2025"])
     assert verdict.passed
     assert verdict.metadata["ids compared"] == 6
     assert verdict.metadata["snapshots not finished"] == 1
@@ -24,7 +24,7 @@ def test_an_id_in_two_snapshots_is_named_with_both_places(mill: Mill) -> None:
     for snapshot, start in (("2023", 0), ("2024", 2)):
         mill.raw("a.jsonl.gz", make_documents(3, start=start), "pages", snapshot)
         mill.convert("pages", snapshot)
-    verdict = ids_across(mill.store, V0, ["2023", "2024"])
+    verdict = check_ids_across_snapshots(mill.store, V0, ["2023", "2024"])
     assert not verdict.passed
     assert f"{V0}/2023/a.jsonl.gz row 2" in verdict.description
     assert f"{V0}/2024/a.jsonl.gz row 0" in verdict.description
@@ -36,7 +36,7 @@ def test_ids_of_two_snapshots_that_only_share_half_a_hash_differ(mill: Mill, mon
     for snapshot, start in (("2023", 0), ("2024", 10)):
         mill.raw("a.jsonl.gz", make_documents(3, start=start), "pages", snapshot)
         mill.convert("pages", snapshot)
-    verdict = ids_across(mill.store, V0, ["2023", "2024"])
+    verdict = check_ids_across_snapshots(mill.store, V0, ["2023", "2024"])
     assert verdict.passed
     assert verdict.metadata["hashes that repeat"] == 1
 
@@ -44,4 +44,4 @@ def test_ids_of_two_snapshots_that_only_share_half_a_hash_differ(mill: Mill, mon
 def test_a_lake_whose_folder_is_gone_is_no_lake_without_ids(mill: Mill) -> None:
     shutil.rmtree(mill.root)
     with pytest.raises(StoreError, match="there is no lake"):
-        ids_across(mill.store, "sources/pages/v0/documents", ["2024"])
+        check_ids_across_snapshots(mill.store, "sources/pages/v0/documents", ["2024"])

@@ -19,7 +19,7 @@ from wholelake import CACHE, STREAM, TOKENIZER, even
 from gristmill.formats.levanter.array_writer import Values
 from gristmill.formats.levanter.cache import CacheWriter
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME, dump_ledger, load_ledger, merged_ledger
-from gristmill.formats.levanter.checksums import CHECKSUMS, open_checked, put_checksums
+from gristmill.formats.levanter.checksums import CHECKSUMS, open_verified_cache, put_checksums
 from gristmill.formats.levanter.dtype import DType
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import compose_index, content_digest, read_index_ledger
@@ -246,7 +246,7 @@ def forge_copy(mill: Mill, dtype: DType, order: Callable[[list[Values]], list[Va
     """Writes other rows into the consolidated copy, and checksums and a ledger of the copies that agree with them."""
     sums = next(e.path for e in mill.store.list(f"{INDEX}/consolidated/") if e.path.endswith(CHECKSUMS))
     folder = sums.removesuffix(CHECKSUMS)
-    copy = open_checked(mill.store, folder)
+    copy = open_verified_cache(mill.store, folder)
     rows = [row.view(dtype) for row in order([copy.row("input_ids", number) for number in range(copy.rows)])]
     uploads = Uploads(mill.store)
     writer = CacheWriter(lambda name: uploads.open(folder + name), {"input_ids": dtype}, clevel=5)

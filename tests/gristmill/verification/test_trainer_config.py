@@ -11,7 +11,7 @@ from gristmill.errors import RecipeError
 from gristmill.lake.ledger.files import compose_ledger
 from gristmill.lake.ledger.model import Ledger, Recipe
 from gristmill.recipes.row_format import Chat, Format, Prebuilt, Text, format_parameters
-from gristmill.stages.token_cache.levanter_config import data_yaml
+from gristmill.stages.token_cache.levanter_config import levanter_data_yaml
 from gristmill.verification.trainer_config import first_wrong_value, recorded_format
 
 INDEX = "token_caches/even/tiny-1/index"
@@ -25,7 +25,7 @@ def head(form: Format, eos: str | None = "<|endoftext|>") -> Ledger:
 def written(form: Format) -> bytes:
     mix = even()
     mix = replace(mix, streams=(replace(mix.streams[0], format=form),))
-    return data_yaml("lake", mix, TOKENIZER, mix.weights)
+    return levanter_data_yaml("lake", mix, TOKENIZER, mix.weights)
 
 
 def wrong(data: bytes, *heads: Ledger) -> str | None:

@@ -23,14 +23,14 @@ from gristmill.__main__ import main as command
 from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.engines.local import LocalPool
 from gristmill.errors import DataError, GristmillError, StoreError
-from gristmill.execution.runner import Inline, raise_failures
+from gristmill.execution.runner import Inline, raise_grind_failures
 from gristmill.execution.step import Step, assemble_one, grind, plan, publish_one
 from gristmill.execution.work import Engine
 from gristmill.recipes.export import Export, Oscar
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -77,7 +77,7 @@ def work(mill: Mill, name: str, engine: Engine, say: Say) -> None:
     elif name == "index":
         say("work")
         sources, known = {"pages": mill.source()}, {"pages": [SNAPSHOT]}
-        index_mix(mill.store, even(), sources, known)
+        write_mix_index(mill.store, even(), sources, known)
         index_cache(mill.store, even(), TOKENIZER, sources, known)
         for export in EXPORTS.values():
             index_export(mill.store, even(), export, sources, known)
@@ -95,7 +95,7 @@ def _make(mill: Mill, step: Step, engine: Engine, say: Say) -> None:
     say("plan")
     planned = plan(step, mill.lake, uuid.uuid4().hex)
     say("grind")
-    raise_failures(grind(planned, engine, mill.said.append).failed, planned.items)
+    raise_grind_failures(grind(planned, engine, mill.said.append).failed, planned.items)
     for partition in planned.partitions:
         asset = partition.place.asset
         say("assemble")

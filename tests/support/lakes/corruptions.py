@@ -21,7 +21,7 @@ from gristmill.recipes.row_format import Text
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
 from gristmill.stages.export.step import ExportStep
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import revision_step, stream_step
 from gristmill.stages.packing.plans import plan_cache
 from gristmill.stages.token_cache.step import TokenCacheStep
@@ -70,7 +70,7 @@ def close_everything(mill: Mill) -> None:
         TokenCacheStep(even(), "pages", TOKENIZER, "2025", SHELVES),
     ):
         mill.make(step)
-    index_mix(mill.store, even(), {"pages": mill.source()}, KNOWN)
+    write_mix_index(mill.store, even(), {"pages": mill.source()}, KNOWN)
     index_cache(mill.store, even(), TOKENIZER, {"pages": mill.source()}, KNOWN, consolidated=True)
     packed = replace(even(), streams=(replace(even().streams[0], format=Text(pack=3)),))
     export = Export(name="oscar", mixes=("even",), format=Oscar())

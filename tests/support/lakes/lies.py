@@ -6,7 +6,7 @@ from testkit import Mill
 from wholelake import CACHE, DOCUMENTS, WORDS, table
 
 from gristmill.execution.finding import Finding
-from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.audit import audit_ledger, ledger_paths_to_audit
 from gristmill.verification.shard import ReadDocuments
 
 LEDGERS = [
@@ -30,7 +30,7 @@ def audit(mill: Mill, *, first_only: bool = False) -> tuple[list[Finding], list[
     notes: list[str] = []
     found: list[Finding] = []
     known = ReadDocuments()
-    for path in audited_ledgers(mill.store, say=notes.append):
+    for path in ledger_paths_to_audit(mill.store, say=notes.append):
         found += audit_ledger(mill.store, path, notes.append, first_only=first_only, known=known)
         if first_only and found:
             break

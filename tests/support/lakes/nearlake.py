@@ -27,7 +27,7 @@ from gristmill.recipes.duplicates.units import MinHashUnits
 from gristmill.stages.dedupe.runs.step import RunsStep
 from gristmill.stages.dedupe.verdicts.step import VerdictsStep
 from gristmill.stages.fingerprints.binary_part import BinaryPart, read_part_file
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.fingerprints.spans import SpanTable
 from gristmill.stages.fingerprints.step import FingerprintStep
 from gristmill.stages.near_duplicates.inputs import WHOLE
@@ -120,7 +120,7 @@ class Near:
 
     def clusters(self, number: int) -> tuple[Shard, Place]:
         """The part of a round."""
-        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(number))
+        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_partition_key(number))
         return next(row for row in read_ledger(self.store, of_round)[1] if row.name == WHOLE), of_round
 
     def scores(self, rank: int, scores: Mapping[str, Sequence[float | None]], content: str = "") -> None:
@@ -213,7 +213,7 @@ class Near:
         self.publish(here, rows)
 
     def _verdicts(self, number: int) -> None:
-        here = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(number))
+        here = place(VERDICTS.at(dedupe=self.dedupe.name), round_partition_key(number))
         files: list[dict[str, bytes]] = [{} for _ in range(self.dedupe.buckets)]
         for rank in self.order.ranks_of_round(number):
             for bucket, found in enumerate(self._buckets(self.hashes[rank])):

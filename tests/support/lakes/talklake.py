@@ -16,7 +16,7 @@ from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.row_format import Format, Text
 from gristmill.recipes.tokenizer import Tokenizer, Training
 from gristmill.stages.mixing.step import stream_step
-from gristmill.stages.token_cache.part_table import cache_complete
+from gristmill.stages.token_cache.part_table import check_cache_complete
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.verification.token_caches import cache_findings
@@ -69,7 +69,9 @@ def build(mill: Mill, mix: Mix) -> Ledger:
     made = mill.make(TokenCacheStep(mix, "pages", BYTES, SNAPSHOT, SHELVES))
     here = place(cache_asset("talk", "bytes-1", "pages"), SNAPSHOT)
     documents = place("mixes/talk/documents/pages", SNAPSHOT)
-    verdict = cache_complete(mill.store, read_ledger(mill.store, documents)[1], read_ledger(mill.store, here)[1], here)
+    verdict = check_cache_complete(
+        mill.store, read_ledger(mill.store, documents)[1], read_ledger(mill.store, here)[1], here
+    )
     assert verdict.passed, verdict.description
     assert [finding.what for finding in cache_findings(mill.store, here, mill.said.append)] == []
     return made

@@ -29,7 +29,12 @@ from gristmill.lake.address import (
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.model import Ledger, Shard
-from gristmill.lake.rows.blocklists.blocklist_files import reasons_in, record_path, recorded_entries, remove_rows
+from gristmill.lake.rows.blocklists.blocklist_files import (
+    blocklist_record_path,
+    decode_reasons,
+    recorded_entries,
+    remove_rows,
+)
 from gristmill.lake.rows.shard_file import read_blocks, split_rows
 from gristmill.lake.store.open import Lake
 from gristmill.recipes import catalogue
@@ -71,8 +76,8 @@ def put_list(store: "Store", data: bytes, name: str = "takedowns") -> None:
     if any(recorded_entries(store, name)):
         remove_rows(
             store,
-            record_path(name),
-            recorded_entries(store, name).keys() - reasons_in([data] if data else [], path).keys(),
+            blocklist_record_path(name),
+            recorded_entries(store, name).keys() - decode_reasons([data] if data else [], path).keys(),
         )
 
 

@@ -20,7 +20,7 @@ from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import DocumentTrace, TokenTrace, document_trace, token_trace
+from gristmill.tracing.trace import DocumentTrace, TokenTrace, trace_document, trace_token_document
 
 KNOWN = Shelves(SHELVES, {})
 CACHE = "token_caches/even/tiny-1/pages"
@@ -92,13 +92,13 @@ def declare_tokenizer(patch: pytest.MonkeyPatch) -> None:
 
 def where(mill: Mill, number: int) -> DocumentTrace:
     """All places of a document."""
-    (found,) = document_trace(mill.store, "pages", f"doc-{number}", KNOWN)
+    (found,) = trace_document(mill.store, "pages", f"doc-{number}", KNOWN)
     return found
 
 
 def whose(mill: Mill, offset: int, split: str = "train") -> TokenTrace:
     """Whose a token is."""
-    return token_trace(mill.store, CACHE, split, offset, KNOWN)
+    return trace_token_document(mill.store, CACHE, split, offset, KNOWN)
 
 
 def in_mix() -> Iterator[int]:

@@ -58,7 +58,7 @@ def check_metadataset(metadataset: MetadatasetPath, options: LintOptions, watch:
         return CheckedLeaves(0, 0, [flaw_from_error(error, metadataset.path)])
     flaws = [*_share_flaws(metadataset.path, leaves)]
     named: dict[str, tuple[DatasetPath, list[Leaf]]] = {}
-    flaws += _aux_flaws(metadataset, leaves)
+    flaws += _auxiliary_source_flaws(metadataset, leaves)
     for leaf in leaves:
         if leaf.dataset is None:
             flaws.append(Flaw(metadataset.path, leaf.why, "", f"dataset {leaf.name!r:.200}"))
@@ -90,7 +90,7 @@ def _share_flaws(path: str, leaves: Sequence[Leaf]) -> Iterator[Flaw]:
             seen.add((leaf.name, leaf.part))
 
 
-def _aux_flaws(metadataset: MetadatasetPath, leaves: Sequence[Leaf]) -> Iterator[Flaw]:
+def _auxiliary_source_flaws(metadataset: MetadatasetPath, leaves: Sequence[Leaf]) -> Iterator[Flaw]:
     """Flaws of auxiliary sources. Each is looked at once."""
     for folder, name, address in dict.fromkeys(
         (leaf.folder, *source) for leaf in leaves for source in leaf.aux.items()
@@ -130,11 +130,11 @@ def _check_leaf(
     for config in dict.fromkeys(each.split_config for each in named):
         shards, found = check_tars(dataset, options._replace(split_config=config, splits=()), watch)
         samples = sum(shard.samples for shard in shards)
-        flaws += [*found, *_part_flaws(dataset, config, [each for each in named if each.split_config == config])]
+        flaws += [*found, *_split_shard_flaws(dataset, config, [each for each in named if each.split_config == config])]
     return samples, [flaw._replace(path=f"{leaf.name}/{flaw.path}") for flaw in flaws]
 
 
-def _part_flaws(dataset: DatasetPath, config: str, named: Sequence[Leaf]) -> Iterator[Flaw]:
+def _split_shard_flaws(dataset: DatasetPath, config: str, named: Sequence[Leaf]) -> Iterator[Flaw]:
     """Flaws of the splits that are read: each must have a shard."""
     path, data = find_split(dataset.open_dataset_store(), config)
     if data is None:

@@ -150,7 +150,7 @@ def _leaves_below_node(metadataset: MetadatasetPath, file: str, node: Node, leaf
         yield from _leaves_below_node(metadataset, place, inner, leaf, depth + 1)
         return
     name = posixpath.relpath(place, posixpath.dirname(metadataset.path)) if not why else node.path
-    dataset = None if why else _dataset_at(metadataset.root, place)
+    dataset = None if why else _dataset_at_leaf(metadataset.root, place)
     aux = {name: _auxiliary_address(source) for name, source in (node.aux or {}).items()}
     yield leaf._replace(
         name=name, dataset=dataset, why=why, split_config=node.split_config or SPLIT_YAML, aux=aux, folder=folder
@@ -191,7 +191,7 @@ def place_below_root(root: Lake, folder: str, name: str) -> tuple[str, str]:
         return "", why
 
 
-def _dataset_at(root: Lake, path: str) -> DatasetPath:
+def _dataset_at_leaf(root: Lake, path: str) -> DatasetPath:
     if path.endswith(".jsonl"):
         folder, _, name = path.rpartition("/")
         return DatasetPath(ViewedFolder(root, folder), name)

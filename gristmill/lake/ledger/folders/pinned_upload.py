@@ -39,12 +39,12 @@ class PinnedUpload(HashedUpload):
         Raises:
             DataError: a release names the object with other bytes, or the file of a release is damaged.
         """
-        with unless_pinned(self._store, self._path, self.sha256()):
+        with upload_unless_pinned(self._store, self._path, self.sha256()):
             super().close()
 
 
 @contextmanager
-def unless_pinned(store: Store, path: str, sha256: str) -> Iterator[None]:
+def upload_unless_pinned(store: Store, path: str, sha256: str) -> Iterator[None]:
     """Lets this thread write an object in the block unless a release names it with other bytes.
 
     Args:

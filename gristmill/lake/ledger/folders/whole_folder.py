@@ -13,7 +13,7 @@ from gristmill.errors import Conflict, Superseded
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.folders.mark import has_mark, remove_mark
-from gristmill.lake.ledger.folders.pinned_upload import unless_pinned
+from gristmill.lake.ledger.folders.pinned_upload import upload_unless_pinned
 from gristmill.lake.store.protocol import Store
 
 WRITING = "writing.json"
@@ -54,7 +54,7 @@ def is_whole(store: Store, asset: str, files: Mapping[str, str]) -> bool:
     return True
 
 
-def write_whole(
+def write_whole_folder(
     store: Store,
     asset: str,
     files: Mapping[str, bytes],
@@ -80,7 +80,7 @@ def write_whole(
     path = ledger_of_asset(asset)
     with ExitStack() as pinned:
         for name, content in files.items():
-            pinned.enter_context(unless_pinned(store, f"{asset}/{name}", hashlib.sha256(content).hexdigest()))
+            pinned.enter_context(upload_unless_pinned(store, f"{asset}/{name}", hashlib.sha256(content).hexdigest()))
         turn = _Turn(store, asset)
         if not unchanged():
             turn.end()

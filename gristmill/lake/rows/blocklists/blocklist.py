@@ -15,12 +15,12 @@ from gristmill.lake.identity import Pair, digest_of
 from gristmill.lake.rows.blocklists.blocklist_files import (
     RECORDS,
     add_rows,
+    blocklist_record_path,
+    blocklist_rows,
+    decode_reasons,
     is_record,
-    reasons_in,
-    record_path,
     recorded_entries,
     remove_rows,
-    rows_in,
 )
 from gristmill.lake.store.json_object import decode_object
 from gristmill.lake.store.protocol import Store
@@ -98,13 +98,13 @@ def read_blocklist(store: Store, name: str) -> Blocklist:
         if before:
             raise LostEntries(f"{none}{_MENDS.format(name)}", len(before), len(before))
         raise RecipeError(f"{none}; put one there (it may be empty)")
-    found = Blocklist(name, reasons_in(store.stream(path), path))
+    found = Blocklist(name, decode_reasons(store.stream(path), path))
     lost = _lost_blocklist_rows(store, name, before, found.reasons)
     if lost:
         named = [f"{id_!r} of {source!r}" for source, id_ in sorted(lost)[:_NAMED]]
         more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
         raise LostEntries(
-            f"{path}: it has lost {len(lost)} of the {len(before)} entries that {record_path(name)} has:"
+            f"{path}: it has lost {len(lost)} of the {len(before)} entries that {blocklist_record_path(name)} has:"
             f" {', '.join(named)}{more}{_MENDS.format(name)}",
             len(lost),
             len(before),
@@ -123,7 +123,7 @@ def lost_entries(store: Store, name: str) -> dict[Pair, str]:
         DataError: a row of the list or of its record is wrong.
         StoreError: the lake does not answer.
     """
-    return _lost_blocklist_rows(store, name, recorded_entries(store, name), rows_in(store, blocklist_path(name)))
+    return _lost_blocklist_rows(store, name, recorded_entries(store, name), blocklist_rows(store, blocklist_path(name)))
 
 
 def _lost_blocklist_rows(
@@ -136,7 +136,7 @@ def _lost_blocklist_rows(
     return lost
 
 
-def new_on(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
+def pairs_not_on_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
     """The pairs that are not on a blocklist yet, sorted. Nothing is added.
 
     Args:
@@ -148,7 +148,7 @@ def new_on(store: Store, name: str, reasons: Mapping[Pair, str]) -> list[Pair]:
         MalformedRow: a row of the list is wrong.
         StoreError: the lake does not answer.
     """
-    there = rows_in(store, blocklist_path(name))
+    there = blocklist_rows(store, blocklist_path(name))
     return sorted(pair for pair in reasons if pair not in there)
 
 
@@ -171,7 +171,7 @@ def add_to_blocklist(store: Store, name: str, reasons: Mapping[Pair, str]) -> li
         StoreError: the lake does not answer, or other processes change the list all the time.
     """
     new = add_rows(store, blocklist_path(name), reasons)
-    add_rows(store, record_path(name), reasons)
+    add_rows(store, blocklist_record_path(name), reasons)
     return new
 
 
@@ -190,7 +190,9 @@ def take_off_blocklist(store: Store, name: str, pairs: Collection[Pair]) -> list
         MalformedRow: a row of the list or of its record is wrong.
         StoreError: the lake does not answer, or other processes change the list all the time.
     """
-    gone = {pair for path in (record_path(name), blocklist_path(name)) for pair in remove_rows(store, path, pairs)}
+    gone = {
+        pair for path in (blocklist_record_path(name), blocklist_path(name)) for pair in remove_rows(store, path, pairs)
+    }
     return sorted(gone)
 
 
@@ -220,7 +222,7 @@ def listed_pairs(store: Store) -> set[Pair]:
     """
     paths = [each.path for each in store.list(BLOCKLIST.top_folder) if is_blocklist(each.path)]
     paths += [each.path for each in store.list(RECORDS) if is_record(each.path)]
-    return {pair for path in paths for pair in rows_in(store, path)}
+    return {pair for path in paths for pair in blocklist_rows(store, path)}
 
 
 def erased_pairs(store: Store) -> set[Pair]:

@@ -45,7 +45,7 @@ class BlocklistRow(msgspec.Struct):
     reason: str
 
 
-def reasons_in(data: Iterable[bytes], path: str) -> dict[Pair, str]:
+def decode_reasons(data: Iterable[bytes], path: str) -> dict[Pair, str]:
     """The pairs in the bytes of a file, each with its reason.
 
     Args:
@@ -74,7 +74,7 @@ def _decode_blocklist_row(line: bytes, path: str, row: int) -> BlocklistRow:
         raise MalformedRow(path, row, str(error), 'a row is {"source","id","reason"}, all strings') from error
 
 
-def rows_in(store: Store, path: str) -> dict[Pair, str]:
+def blocklist_rows(store: Store, path: str) -> dict[Pair, str]:
     """The pairs in a file, each with its reason; none if there is no such file.
 
     Args:
@@ -86,7 +86,7 @@ def rows_in(store: Store, path: str) -> dict[Pair, str]:
         StoreError: the lake does not answer.
     """
     data, _ = store.read_tagged(path) or (b"", None)
-    return reasons_in([data] if data else [], path)
+    return decode_reasons([data] if data else [], path)
 
 
 def add_rows(store: Store, path: str, reasons: Mapping[Pair, str]) -> list[Pair]:
@@ -106,7 +106,7 @@ def add_rows(store: Store, path: str, reasons: Mapping[Pair, str]) -> list[Pair]
     """
 
     def added(data: bytes) -> tuple[bytes, list[Pair]]:
-        there = reasons_in([data] if data else [], path)
+        there = decode_reasons([data] if data else [], path)
         new = sorted(pair for pair in reasons if pair not in there)
         lines = [msgspec.json.encode(BlocklistRow(*pair, reasons[pair])) + b"\n" for pair in new]
         gap = b"\n" if data and not data.endswith(b"\n") else b""
@@ -153,7 +153,7 @@ def _rewrite_blocklist_file(store: Store, path: str, change: Callable[[bytes], t
         if not pairs:
             return []
         try:
-            with _old_file(store, path) as old:
+            with _file_with_access_rights(store, path) as old:
                 if old is not None and isinstance(store, FolderStore):
                     store.put_if(path, new, etag, old)
                 else:
@@ -165,13 +165,13 @@ def _rewrite_blocklist_file(store: Store, path: str, change: Callable[[bytes], t
 
 
 @contextmanager
-def _old_file(store: Store, path: str) -> Iterator[OldFile | None]:
+def _file_with_access_rights(store: Store, path: str) -> Iterator[OldFile | None]:
     """The file whose rights a new list or record gets, so that a private list stays private, and so does its record.
 
     A list that was lost gets those of its record. A bucket has no rights of single objects.
     """
     name = path.rpartition("/")[2].removesuffix(".jsonl")
-    paths = (path, blocklist_path(name), record_path(name))
+    paths = (path, blocklist_path(name), blocklist_record_path(name))
     there = next((each for each in paths if isinstance(store, FolderStore) and store.head(each) is not None), None)
     if there is not None and isinstance(store, FolderStore):
         with store.old_file(there) as old:
@@ -181,10 +181,10 @@ def _old_file(store: Store, path: str) -> Iterator[OldFile | None]:
         yield None
 
 
-def record_path(name: str) -> str:
+def blocklist_record_path(name: str) -> str:
     """The path of the record of a blocklist.
 
-    >>> record_path("takedowns")
+    >>> blocklist_record_path("takedowns")
     'withdrawn/blocklists/takedowns.jsonl'
     """
     return f"{RECORDS}{name}.jsonl"
@@ -210,10 +210,10 @@ def recorded_entries(store: Store, name: str) -> dict[Pair, str]:
         DataError: a row of the record is wrong.
         StoreError: the lake does not answer.
     """
-    return rows_in(store, record_path(name))
+    return blocklist_rows(store, blocklist_record_path(name))
 
 
-def note_entries(store: Store, name: str) -> list[Pair]:
+def record_blocklist_entries(store: Store, name: str) -> list[Pair]:
     """Writes the entries that a blocklist has now into its record. A list that the lake does not have has none.
 
     Args:
@@ -227,4 +227,4 @@ def note_entries(store: Store, name: str) -> list[Pair]:
         DataError: a row of the list or of the record is wrong.
         StoreError: the lake does not answer.
     """
-    return add_rows(store, record_path(name), rows_in(store, blocklist_path(name)))
+    return add_rows(store, blocklist_record_path(name), blocklist_rows(store, blocklist_path(name)))

@@ -39,7 +39,7 @@ class OldFile:
         try:
             if (made.st_uid, made.st_gid) != (self._status.st_uid, self._status.st_gid):
                 os.fchown(new, self._status.st_uid, self._status.st_gid)
-            old_lists, new_lists = _access_lists(self._fd), _access_lists(new)
+            old_lists, new_lists = _read_access_lists(self._fd), _read_access_lists(new)
             for name in new_lists.keys() - old_lists.keys():
                 os.removexattr(new, name)
             for name, value in old_lists.items() - new_lists.items():
@@ -59,7 +59,9 @@ class OldFile:
         """Takes from the members of the group and from others what they may not do with this file."""
         made = os.fstat(new)
         left = stat.S_IMODE(made.st_mode & self._status.st_mode)
-        if made.st_gid != self._status.st_gid or _access_lists(self._fd):  # the bits of the group are of other people
+        if made.st_gid != self._status.st_gid or _read_access_lists(
+            self._fd
+        ):  # the bits of the group are of other people
             left &= ~stat.S_IRWXG
         os.fchmod(new, left | stat.S_IRUSR | stat.S_IWUSR)
 
@@ -91,7 +93,7 @@ class OldFile:
             return False
 
 
-def _access_lists(file: int) -> dict[str, bytes]:
+def _read_access_lists(file: int) -> dict[str, bytes]:
     """The access lists of a file, by the names of their attributes; empty where the system has none."""
     with suppress(AttributeError, OSError):  # macOS has no such call, and some file systems no such attributes
         return {name: os.getxattr(file, name) for name in os.listxattr(file) if name.startswith("system.")}

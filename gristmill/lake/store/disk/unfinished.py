@@ -136,13 +136,13 @@ class UnfinishedFiles:
             name: name of the file.
         """
         with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
-            _sweep_one(name, here)
+            _remove_if_unlocked(name, here)
 
     def sweep(self) -> None:
         """Removes the files of writers that are dead."""
         with suppress(FileNotFoundError), self._folders.open_folder(self._folder) as here:
             for name in _file_names_in_folder(here):
-                _sweep_one(name, here)
+                _remove_if_unlocked(name, here)
         self._folders.remove_empty(self._folder)
 
 
@@ -155,7 +155,7 @@ def _file_names_in_folder(folder: int) -> list[str]:
         os.close(listed)
 
 
-def _sweep_one(name: str, folder: int) -> None:
+def _remove_if_unlocked(name: str, folder: int) -> None:
     """Removes an unfinished file if its lock is free: then its writer is dead."""
     try:
         fd = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from gristmill.errors import DataError
-from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.checks import Check, alignment_check_with_asset
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import attributes_asset, documents_asset, place
@@ -70,7 +70,7 @@ class DedupeLabelsStep(OneAssetStep):
         return self.dedupe.labels
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        return {"row_alignment": aligned_with(documents_asset(self.source, self.version))}
+        return {"row_alignment": alignment_check_with_asset(documents_asset(self.source, self.version))}
 
     def plan(self, store: Store) -> ShardPlan[LabelsItem]:
         """See Step. The fingerprints and the marks must be those of the last resolution, and of these documents."""

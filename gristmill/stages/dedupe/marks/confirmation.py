@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from gristmill.errors import DataError
 from gristmill.lake.address import documents_asset, place
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits
 from gristmill.stages.dedupe.hash_order import U64
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
-from gristmill.stages.fingerprints.key_rows import keyed_row
+from gristmill.stages.fingerprints.key_rows import keyed_row_type
 from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.fingerprints.reader import FingerprintPart
 from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
@@ -42,7 +42,7 @@ class Confirmation:
         self._store, self._recipe, self._order, self._planned = store, recipe, order, documents
         self._known: dict[int, tuple[Table, Table]] = {}
         key = recipe.unit.key if isinstance(recipe.unit, DocumentUnits) else "text"
-        self._row_type = keyed_row(key)
+        self._row_type = keyed_row_type(key)
 
     def false_duplicates(self, rank: int, found: FirstOccurrences) -> U64:
         """The positions (n) of duplicates whose texts differ from their first occurrences, though the hash is the same.
@@ -97,7 +97,7 @@ class Confirmation:
         if name not in documents.rows:
             raise self._changed_shard_error(rank, name)
         hashes: list[U64] = [np.empty((0, 2), np.uint64)]
-        for first, batch in shard_file(self._store, documents.place, documents.rows[name]).rows(self._row_type):
+        for first, batch in open_shard(self._store, documents.place, documents.rows[name]).rows(self._row_type):
             begin, end = np.searchsorted(rows, [first, first + len(batch)])
             wanted = [batch[row - first] for row in rows[begin:end].tolist()]
             if wanted:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gristmill.errors import DataError
 from gristmill.stages.dedupe.columns import ColumnFile
 from gristmill.stages.dedupe.hash_order import U64, Places
-from gristmill.text.units.drawn_numbers import drawn_from, shard_seed
+from gristmill.text.units.drawn_numbers import shard_seed, splitmix64_numbers
 
 KEY_MARK = np.dtype([("ordinal", "<u4"), ("number", "<u4"), ("size", "<u4")])
 """A record for each document that shares its key: the number of its hash in the shard, its place among the documents of
@@ -140,7 +140,7 @@ class KeyNumbers:
         ordinals = (positions & _ORDINAL).astype(np.int64)
         if len(shards) and (int(shards.max()) >= len(self._hashes) or (ordinals >= self._hashes[shards]).any()):
             raise DataError(f"{path}: a position that the snapshot does not have; make its partition again")
-        return drawn_from(self._seeds[shards] + ordinals.astype(np.uint64))
+        return splitmix64_numbers(self._seeds[shards] + ordinals.astype(np.uint64))
 
     def _write_key_numbers(self, positions: U64, numbers: Places, sizes: Places) -> None:
         shards = (positions >> np.uint64(32)).astype(np.int64)

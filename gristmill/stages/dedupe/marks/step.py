@@ -22,7 +22,7 @@ from gristmill.stages.dedupe.marks.grinder import Confirm, MarksSpec
 from gristmill.stages.dedupe.neighbours import NeighboursPlan
 from gristmill.stages.dedupe.verdicts.grinder import StoredFile
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, VerdictsStep, stored_file
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 
 _ITEMS = 4
 """Items of a snapshot, at most, if all of it fits in memory: each reads the duplicates of the whole snapshot."""
@@ -85,7 +85,7 @@ class MarksStep(OneAssetStep):
         ledger, shards = read_ledger(store, prints)
         hashes = [file.hashes for file in hash_files(shards, prints.table, self.dedupe.fingerprint_recipe.digest)]
         runs = SnapshotRuns(store, self.dedupe, self.source, self.snapshot)
-        round_ = place(VERDICTS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
+        round_ = place(VERDICTS.at(dedupe=self.dedupe.name), round_partition_key(self.order.entries[rank].round))
         verdicts, parts = self._round_verdicts(store, round_)
         _check_upstream(runs.place, runs.ledger.inputs, ledger.upstream)
         _check_upstream(round_, verdicts.inputs, runs.ledger.upstream)

@@ -15,7 +15,7 @@ from gristmill.stages.dedupe.columns import FOUND, POSITIONS, ColumnFile
 from gristmill.stages.dedupe.hash_order import U64
 from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.step import SnapshotRuns, stored_file
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 
 
 class Pairs(NamedTuple):
@@ -47,7 +47,7 @@ class VerdictReader:
     """
 
     def __init__(self, store: Store, recipe: Dedupe, order: Order, number: int) -> None:
-        self.place = place(VERDICTS.at(dedupe=recipe.name), round_key(number))
+        self.place = place(VERDICTS.at(dedupe=recipe.name), round_partition_key(number))
         self.ledger, self._rows = read_ledger(store, self.place)
         self._store, self._recipe, self._order = store, recipe, order
         self._by_bucket = {row.name: row for row in self._rows}

@@ -25,7 +25,7 @@ from gristmill.stages.dedupe.runs.grinder import bucket_name
 from gristmill.stages.dedupe.verdicts.grinder import NewRun, StoredFile, VerdictsItem, VerdictsSpec
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part
 from gristmill.stages.fingerprints.compared import Family, compared_families
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.fingerprints.repeated_unit import LARGEST
 
 _COLUMNS = {"hashes": HASHES, "positions": POSITIONS, "repeats": REPEATS}
@@ -52,7 +52,7 @@ class VerdictsStep(OneAssetStep):
     @property
     def snapshot(self) -> str:
         """The partition key of the round."""
-        return round_key(self.round)
+        return round_partition_key(self.round)
 
     @property
     def asset(self) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import Spans
-from gristmill.lake.rows.label_values import Kind, declared_as
+from gristmill.lake.rows.label_values import Kind, declaration_of_label
 from gristmill.recipes.edits.edit import Edit, Overlaps
 from gristmill.stages.mixing.carrying.kept_parts import left_by_change, left_by_edits, move_spans
 from gristmill.stages.mixing.edits.stretches import Marked, SpanOutside, apply_edits, edited_stretches
@@ -92,7 +92,7 @@ class Carrier:
 
     def _is_score(self, name: str, spans: Spans, length: int) -> bool:
         """Whether a label is a score of the whole document. If its kind is not declared, its one span tells."""
-        kind = declared_as(name, self._kinds or {})
+        kind = declaration_of_label(name, self._kinds or {})
         if kind is not None:
             return kind == "score"
         return len(spans) == 1 and (spans[0][0], spans[0][1]) == (0, length)

@@ -11,7 +11,7 @@ from gristmill.execution.shard_grinder import ShardGrinder
 from gristmill.execution.work import Item, Outcome
 from gristmill.lake.address import Place, attributes_beside
 from gristmill.lake.identity import IdDigest, Pair
-from gristmill.lake.ledger.adopted import shard_file
+from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.model import Input, Shard
 from gristmill.lake.rows.attribute import AttributeRow, encode_row, exact_spans, parse_rows
 from gristmill.lake.rows.batches import TextRow, check_same_ids
@@ -76,7 +76,7 @@ class CarryingGrinder(ShardGrinder[CarryingSpec, CarryingItem]):
 
     def _carry_shard_labels(self, body: CarryingItem, output: _CarriedOutput) -> None:
         carrier = Carrier(self._spec.carry)
-        file = shard_file(self._store, self._spec.before, body.before)
+        file = open_shard(self._store, self._spec.before, body.before)
         path = file.path
         sets = _SetsBeside(self._store, self._spec, body, [edit.column for edit in carrier.edits])
         kept = _KeptTexts(self._store, self._spec.after, body.after)
@@ -112,7 +112,7 @@ class _KeptTexts:
     """
 
     def __init__(self, store: Store, place: Place, shard: Shard) -> None:
-        file = shard_file(store, place, shard)
+        file = open_shard(store, place, shard)
         self.path = file.path
         self._rows: Iterator[TextRow] = (row for _, rows in file.rows(TextRow) for row in rows)
         self._next = next(self._rows, None)
@@ -146,7 +146,7 @@ class _SetsBeside:
     def __init__(self, store: Store, spec: CarryingSpec, body: CarryingItem, columns: Sequence[Column]) -> None:
         self._name, self._columns = spec.name, columns
         self._feeds = {
-            name: shard_file(store, attributes_beside(spec.before, name), shard).open_row_feed()
+            name: open_shard(store, attributes_beside(spec.before, name), shard).open_row_feed()
             for name, shard in sorted(body.sets.items())
         }
 

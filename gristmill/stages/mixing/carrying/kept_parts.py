@@ -82,7 +82,7 @@ def _find_kept_parts(before: str, after: str, one: int, other: int, cuts: Sequen
         yield from _common_prefix_and_suffix(before, after, one, other)
         return
     here = there = 0
-    for part in [*_same_pieces(cuts[0](before), cuts[0](after)), KeptPart(len(before), len(after), 0)]:
+    for part in [*_common_unique_pieces(cuts[0](before), cuts[0](after)), KeptPart(len(before), len(after), 0)]:
         yield from _find_kept_parts(
             before[here : part.before], after[there : part.after], one + here, other + there, cuts[1:]
         )
@@ -90,7 +90,7 @@ def _find_kept_parts(before: str, after: str, one: int, other: int, cuts: Sequen
         here, there = part.before + part.length, part.after + part.length
 
 
-def _same_pieces(pieces: Sequence[str], others: Sequence[str]) -> Iterator[KeptPart]:
+def _common_unique_pieces(pieces: Sequence[str], others: Sequence[str]) -> Iterator[KeptPart]:
     """The pieces that occur once in each text, as many of them as have the same order in both."""
     starts, other_starts = ([0, *accumulate(map(len, each))] for each in (pieces, others))
     counts, other_counts = Counter(pieces), Counter(others)
@@ -119,13 +119,13 @@ def _longest_rising_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 def _common_prefix_and_suffix(before: str, after: str, one: int, other: int) -> list[KeptPart]:
     """What two texts begin with and end with. `one` and `other`: where they begin."""
-    head = _same_start(before, after)
-    tail = _same_start(before[head:][::-1], after[head:][::-1])
+    head = _common_prefix_length(before, after)
+    tail = _common_prefix_length(before[head:][::-1], after[head:][::-1])
     end = KeptPart(one + len(before) - tail, other + len(after) - tail, tail)
     return [KeptPart(one, other, head), end]
 
 
-def _same_start(one: str, other: str) -> int:
+def _common_prefix_length(one: str, other: str) -> int:
     """The number of code points with which both texts begin."""
     low, high = 0, min(len(one), len(other))
     while low < high:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gristmill.errors import OutOfDate
-from gristmill.execution.checks import Check, aligned_with
+from gristmill.execution.checks import Check, alignment_check_with_asset
 from gristmill.execution.one_asset import OneAssetStep, ShardPlan, wanted_shards
 from gristmill.execution.plan import Target
 from gristmill.lake.address import Place, attributes_asset, documents_asset, place
@@ -109,7 +109,7 @@ class CarryingStep(OneAssetStep):
         return Recipe(name, CARRYING, parameters, self.source.draft)
 
     def checks(self, asset: str) -> Mapping[str, Check]:  # noqa: ARG002 - makes one asset
-        return {"row_alignment": aligned_with(documents_asset(self.source.name, self.version))}
+        return {"row_alignment": alignment_check_with_asset(documents_asset(self.source.name, self.version))}
 
     def plan(self, store: Store) -> ShardPlan[CarryingItem]:
         """See Step.

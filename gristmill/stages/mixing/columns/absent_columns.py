@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gristmill.errors import DataError, RecipeError, known_names
 from gristmill.lake.address import Place, attributes_beside
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.attribute import parse_rows
 from gristmill.lake.rows.shard_file import split_rows
@@ -75,7 +75,7 @@ class AbsentColumns:
     def _absent_column_message(self, column: Column, shard: Shard, sets: Mapping[str, Shard]) -> str:
         rows = "its only row does not have" if shard.rows == 1 else f"none of its {shard.rows:,} rows has"
         if not is_attribute(column):
-            path = shard_file(self._store, self._documents, shard).path
+            path = open_shard(self._store, self._documents, shard).path
             return (
                 f"{path}: {rows} {column.path} (column {column.name!r}); correct the path,"
                 f" or say field({column.path!r}, ..., optional=True) if a whole shard may lack it"
@@ -83,7 +83,7 @@ class AbsentColumns:
         beside = attributes_beside(self._documents, set_of_column(column))
         file = ShardFile(self._store, beside.shard(shard.name), shard)
         if set_of_column(column) in sets:
-            file = shard_file(self._store, beside, sets[set_of_column(column)])
+            file = open_shard(self._store, beside, sets[set_of_column(column)])
         mend = f"Edit(spans={column.path!r}, ..." if is_of_edit(column) else f"{column.type}({column.path!r}"
         label, name = label_of_column(column), set_of_column(column)
         return (

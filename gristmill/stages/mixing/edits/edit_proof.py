@@ -16,7 +16,7 @@ from gristmill.execution.work import Say
 from gristmill.lake.address import Place, attributes_beside, place
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, kind_of
 from gristmill.lake.identity import Pair
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Ledger, Shard
 from gristmill.lake.ledger.receipts import read_run_note
@@ -25,9 +25,9 @@ from gristmill.lake.store.hashing import hash_object
 from gristmill.lake.store.json_object import NOT_DECODED, read_free_form
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.edits.transform import Transform, code_of_transforms
-from gristmill.recipes.selection import Selection, changes_rows, read_selection
+from gristmill.recipes.selection import Selection, may_change_rows, read_selection
 from gristmill.stages.mixing.edits.row_bytes import text_of_line
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 from gristmill.stages.mixing.row_filter import RowFilter
 
@@ -49,7 +49,7 @@ def edit_findings(store: Store, partition: Place, shelves: Sequence[str], say: S
         head, shards = read_ledger(store, partition)
     except DataError:
         return
-    documents = _unchanged_documents(store, head) if changes_rows(head.recipe.parameters) else None
+    documents = _unchanged_documents(store, head) if may_change_rows(head.recipe.parameters) else None
     if documents is None:
         return
     with read_free_form(partition.ledger):
@@ -78,7 +78,7 @@ def _same_transforms(
     """The transforms of the recipe; None if they are not those that made the rows."""
     who = f"{partition.asset} ({partition.snapshot}): its rows were not made again and compared"
     try:
-        transforms = transforms_named(selection.transforms, shelves)
+        transforms = transforms_of_selection(selection.transforms, shelves)
     except RecipeError as error:
         say(f"{who}: {error}")
         return None
@@ -89,7 +89,7 @@ def _same_transforms(
 
 
 def _shard_edit_findings(store: Store, partition: Place, shard: Shard, again: "_MadeAgain") -> Iterator[Finding]:
-    file = shard_file(store, partition, shard, sized=False)
+    file = open_shard(store, partition, shard, sized=False)
     path = file.path
     if file.store.head(path) is None:
         return
@@ -173,21 +173,21 @@ class _MadeAgain:
         beside = {each: shards[name] for each, shards in self._sets.items()}
         finding: Finding | None = None
         for block in rows.blocks(self._shards[name], beside, {}):
-            finding = finding or _first_other(block, written.matched, path)
+            finding = finding or _first_differing_row(block, written.matched, path)
         return finding
 
     def is_whole(self, name: str) -> bool:
         """Whether the objects that a shard was made from have the bytes that their ledgers name."""
         read = [(self._documents, self._shards)]
         read += [(attributes_beside(self._documents, each), shards) for each, shards in self._sets.items()]
-        return all(_is_whole(shard_file(self._store, at, shards[name], sized=False)) for at, shards in read)
+        return all(_is_whole(open_shard(self._store, at, shards[name], sized=False)) for at, shards in read)
 
 
 def _is_whole(file: ShardFile) -> bool:
     return bool(file.store.head(file.path)) and hash_object(file.store, file.path) == file.shard.sha256
 
 
-def _first_other(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], path: str) -> Finding | None:
+def _first_differing_row(block: FilteredBlock, matched: Sequence[tuple[int, bytes]], path: str) -> Finding | None:
     lines = split_rows(block.block)
     by_pair = {pair: number for number, pair in enumerate(block.pairs)}
     decode = msgspec.json.Decoder(_RowName).decode

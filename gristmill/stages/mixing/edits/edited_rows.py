@@ -11,7 +11,7 @@ from gristmill.lake.rows.batches import decode_rows
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.recipes.selection import CHANGED
-from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, text_of_value, with_values
+from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, replace_row_values, text_of_value
 from gristmill.stages.mixing.filtered_block import FilteredBlock
 
 _RENDERED = ("messages", "input_ids")
@@ -132,7 +132,7 @@ class EditedRows:
         if number in self._metadata:
             changed["metadata"] = self._metadata[number]
         line = self.lines[number]
-        return with_values(line, changed, self._original_values(number)) if changed else line
+        return replace_row_values(line, changed, self._original_values(number)) if changed else line
 
     def edited_block(self) -> FilteredBlock:
         """The block with its edits, and with the decisions of edits and transforms."""

@@ -55,7 +55,7 @@ def text_of_value(value: msgspec.Raw | None) -> str:
         raise DataError(f'the row has no string "text" ({error})') from error
 
 
-def with_values(line: bytes, changed: Mapping[str, bytes], values: Values | None = None) -> bytes:
+def replace_row_values(line: bytes, changed: Mapping[str, bytes], values: Values | None = None) -> bytes:
     """A row with other values for some keys. Its other bytes are copied: keys, order, white space, numbers.
 
     Args:
@@ -66,7 +66,7 @@ def with_values(line: bytes, changed: Mapping[str, bytes], values: Values | None
     Raises:
         DataError: the row is not an object.
 
-    >>> with_values(b'{ "id":"d1", "text" : "to be", "n":1e0 }', {"text": b'"not"', "kind": b"null"})
+    >>> replace_row_values(b'{ "id":"d1", "text" : "to be", "n":1e0 }', {"text": b'"not"', "kind": b"null"})
     b'{ "id":"d1", "text" : "not", "n":1e0 ,"kind":null}'
     """
     values = object_value_bytes(line) if values is None else values

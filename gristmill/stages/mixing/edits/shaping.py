@@ -10,7 +10,7 @@ from gristmill.lake.asset_kinds import names_in_asset_address
 from gristmill.lake.ledger.counts import add_counts
 from gristmill.lake.rows.attribute import AttributeRow
 from gristmill.recipes.selection import Selection
-from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, with_values
+from gristmill.stages.mixing.edits.row_bytes import Values, object_value_bytes, replace_row_values
 
 Tree = dict[str, "Tree"]
 """Paths of fields: the keys below each key; empty: the whole value."""
@@ -63,7 +63,7 @@ class RowShape:
         if self._origin:
             origin = {"origin": {**self._origin, "shard": shard, "row": row}}
             added["metadata"] = _add_object_keys(line, "metadata", origin, counts)
-        return with_values(line, added) if added else line
+        return replace_row_values(line, added) if added else line
 
 
 def _add_object_keys(line: bytes, name: str, added: Mapping[str, Any], counts: dict[str, int]) -> bytes:

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.errors import DataError, MalformedRow
 from gristmill.lake.ledger.code import CHANGED_CODE
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import not_json, not_utf8
+from gristmill.lake.rows.json_values import first_non_utf8_string, not_json_reason
 from gristmill.lake.store.json_object import NOT_DECODED
 from gristmill.recipes.drift.drop_reasons import TRANSFORM
 from gristmill.recipes.edits.transform import Drop, Transform, TransformFailed
@@ -17,7 +17,7 @@ from gristmill.stages.mixing.edits.edited_rows import EditedRows
 _MEND = f"mend the transform, or drop such rows by a rule; {CHANGED_CODE}"
 
 
-def transforms_named(names: Iterable[str], shelves: Sequence[str]) -> tuple[Transform, ...]:
+def transforms_of_selection(names: Iterable[str], shelves: Sequence[str]) -> tuple[Transform, ...]:
     """The transforms of a selection, in the order of application.
 
     Args:
@@ -68,10 +68,13 @@ def _apply_document_change(
     if after.metadata is before.metadata:
         return
     try:
-        wrong = not_json(after.metadata, "metadata")
+        wrong = not_json_reason(after.metadata, "metadata")
         encoded = msgspec.json.encode(after.metadata) if wrong is None else b""
     except UnicodeEncodeError as error:
-        wrong, encoded = not_utf8(after.metadata, "metadata") or f"its metadata cannot be written ({error})", b""
+        wrong, encoded = (
+            first_non_utf8_string(after.metadata, "metadata") or f"its metadata cannot be written ({error})",
+            b"",
+        )
     except (RecursionError, OverflowError, *NOT_DECODED) as error:
         wrong, encoded = f"its metadata cannot be written ({error})", b""
     if wrong:

@@ -13,7 +13,7 @@ from gristmill.lake.ledger.model import Input, Recipe
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.stages.fingerprints.order import Order, round_key
+from gristmill.stages.fingerprints.order import Order, round_partition_key
 from gristmill.stages.near_duplicates.cluster_files import BLOCK, decode_cluster_records
 from gristmill.stages.near_duplicates.marks.grinder import NearMarksItem, NearMarksSpec
 from gristmill.stages.near_duplicates.step import near_duplicate_recipe
@@ -68,7 +68,7 @@ class NearMarksStep(OneAssetStep):
     def plan(self, store: Store) -> ShardPlan[NearMarksItem]:
         """See Step."""
         rank = self.snapshot_rank
-        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_key(self.order.entries[rank].round))
+        of_round = place(CLUSTERS.at(dedupe=self.dedupe.name), round_partition_key(self.order.entries[rank].round))
         clusters, parts = read_ledger(store, of_round)
         prints, shards = read_ledger(
             store, place(FINGERPRINTS.at(dedupe=self.dedupe.name, source=self.source), self.snapshot)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.errors import DataError
-from gristmill.lake.ledger.adopted import ShardFile, shard_file
+from gristmill.lake.ledger.adopted import ShardFile, open_shard
 from gristmill.lake.rows.batches import TextRow, decode_rows
 from gristmill.lake.rows.shard_file import find_gzip_member
 from gristmill.lake.store.protocol import Store
@@ -80,7 +80,7 @@ class Exact:
                 f" fingerprints of {documents.place.snapshot} again"
             )
         shard = documents.rows[name]
-        file = shard_file(self._store, documents.place, shard)
+        file = open_shard(self._store, documents.place, shard)
         if shard.at or not shard.members:
             yield from _stream_row_texts(file, rows)
             return

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from gristmill.__main__ import main
-from gristmill.commands._shared.chosen_lake import names_lake
+from gristmill.commands._shared.chosen_lake import is_lake_address
 
 
 @pytest.mark.parametrize("word", ["-", ".", "./there", "../lake", "/lakes/mine", "~/lake", "s3://corpus/lake"])
 def test_a_path_names_the_lake(word: str) -> None:
-    assert names_lake(word)
+    assert is_lake_address(word)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_a_folder_names_the_lake_if_it_has_raw_data_or_ledgers(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("letters").mkdir()
-    assert not names_lake("letters")
-    assert not names_lake("nowhere")
+    assert not is_lake_address("letters")
+    assert not is_lake_address("nowhere")
     Path("letters", below).mkdir(parents=True)
-    assert names_lake("letters")
+    assert is_lake_address("letters")
 
 
 @pytest.mark.parametrize("asset", ["labels/tones-1", "models/tones-1", "tokenizers/tones-bpe-1", "mixes/m/index"])
@@ -34,9 +34,9 @@ def test_a_folder_names_the_lake_if_it_has_the_ledger_of_an_asset_without_snapsh
     monkeypatch.chdir(tmp_path)
     ledger = Path("letters", asset, "ledger.json")
     ledger.parent.mkdir(parents=True)
-    assert not names_lake("letters")
+    assert not is_lake_address("letters")
     ledger.touch()
-    assert names_lake("letters")
+    assert is_lake_address("letters")
 
 
 @pytest.mark.parametrize("command", ["acquire", "gc", "sync", "ui", "verify"])

@@ -1,12 +1,12 @@
 import pytest
 from testkit import SHELVES
 
-from gristmill.commands._shared.selected_version import selected_version
+from gristmill.commands._shared.selected_version import parse_source_version
 from gristmill.errors import RecipeError
 
 
 def test_a_version_that_rules_select_is_found() -> None:
-    source, version = selected_version(SHELVES, "pages/v1", None)
+    source, version = parse_source_version(SHELVES, "pages/v1", None)
     assert (source.name, version) == ("pages", "v1")
 
 
@@ -20,4 +20,4 @@ def test_a_version_that_rules_select_is_found() -> None:
 )
 def test_other_words_are_refused(word: str, stream: str | None, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
-        selected_version(SHELVES, word, stream)
+        parse_source_version(SHELVES, word, stream)

@@ -5,9 +5,9 @@ import pytest
 
 from gristmill.__main__ import main
 from gristmill.commands._shared.terminal import (
-    add_engine,
-    add_lake,
-    add_shelves,
+    add_engine_options,
+    add_lake_arguments,
+    add_shelves_option,
     lake_of_arguments,
     open_engine_of_arguments,
     shelf_packages,
@@ -29,9 +29,9 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(*arguments: str) -> Namespace:
     parser = ArgumentParser()
-    add_lake(parser, alone=True)
-    add_shelves(parser)
-    add_engine(parser)
+    add_lake_arguments(parser, alone=True)
+    add_shelves_option(parser)
+    add_engine_options(parser)
     return parser.parse_args(arguments)
 
 

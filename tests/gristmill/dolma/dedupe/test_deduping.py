@@ -14,7 +14,7 @@ import zstandard
 
 from gristmill.dolma.dedupe.config import DedupeConfig
 from gristmill.dolma.dedupe.deduping import DedupePlan, plan_dedupe, run_dedupe
-from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin_file, open_outputs
+from gristmill.dolma.tagging.records import MANIFEST, FileRecord, open_output_folder, write_begun_receipt
 from gristmill.dolma.tagging.run_claim import RUNS, RunClaim
 from gristmill.errors import AtWork, DataError, MalformedRow, RecipeError
 from gristmill.process import this_process
@@ -216,8 +216,8 @@ def test_documents_that_were_rewritten_in_place_are_compared_again_with_all_behi
 def test_a_file_that_somebody_put_in_the_place_of_a_killed_run_is_not_replaced(home: Path) -> None:
     given = config(home)
     plan = plan_dedupe(given, {})
-    store = open_outputs(str(home / "attributes/p"), {})
-    begin_file(
+    store = open_output_folder(str(home / "attributes/p"), {})
+    write_begun_receipt(
         store,
         "a.jsonl.gz",
         FileRecord(plan.files[0].url, plan.files[0].version, plan.folders[0].recipe_of_file("a.jsonl.gz")),

@@ -14,7 +14,7 @@ from gristmill.dolma.formats.mixer_config import MixerConfig, mixer_config
 from gristmill.dolma.mixing.grinder import MixItem
 from gristmill.dolma.mixing.mixing import MixPlan, absent_attributes, plan_mixing, run_mixing
 from gristmill.dolma.mixing.stream_mixer import check_utf8
-from gristmill.dolma.tagging.records import MANIFEST, FileRecord, begin_file, open_outputs, read_receipts
+from gristmill.dolma.tagging.records import MANIFEST, FileRecord, open_output_folder, read_receipts, write_begun_receipt
 from gristmill.dolma.tagging.run_claim import RUNS
 from gristmill.errors import AtWork, DataError, GristmillError, MalformedRow, RecipeError
 from gristmill.execution.runner import Inline
@@ -212,8 +212,8 @@ def test_a_file_of_somebody_that_a_killed_run_was_to_replace_stays_that_of_someb
     plan = plan_mixing(small, {}, force=True)
     item = msgspec.json.decode(plan.items[0].body, type=MixItem)
     one = item.file.as_one
-    store = open_outputs(str(home / "out"), {})
-    begin_file(
+    store = open_output_folder(str(home / "out"), {})
+    write_begun_receipt(
         store, item.file.name, FileRecord(one.url, one.version, item.recipe), foreign=item.foreign
     )  # and it dies
     with pytest.raises(DataError, match="not made by this command"):
@@ -232,9 +232,9 @@ def test_a_run_without_work_leaves_the_receipts_of_a_run_that_began_meanwhile(ho
     small = config(home, {"max_size_in_bytes": 1})
     (folder,) = plan_mixing(small, {}, force=True).folders
     began = folder.claim_if_needed({})
-    store = open_outputs(folder.root, {})
+    store = open_output_folder(folder.root, {})
     for file in folder.files:
-        begin_file(store, file.name, FileRecord(file.url, file.version, folder.recipe_of_file(file.name)))
+        write_begun_receipt(store, file.name, FileRecord(file.url, file.version, folder.recipe_of_file(file.name)))
     before = read_receipts(store)
     run_mixing(idle, Inline(), {}, lambda _: None)
     assert read_receipts(store) == before

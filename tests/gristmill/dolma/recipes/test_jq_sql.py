@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.dolma.mixing.jq_program import JqProgram
-from gristmill.dolma.recipes.jq_sql import jq_sql
+from gristmill.dolma.recipes.jq_sql import jq_filter_to_sql
 from gristmill.dolma.recipes.mapped_names import LakeColumns, MappedNames
 from gristmill.errors import RecipeError
 from gristmill.recipes.rules import Rule
@@ -82,7 +82,7 @@ def true_by_jq(program: JqProgram, row: dict[str, Any]) -> bool:
 def dropped(texts: list[str], drawn: list[dict[str, Any]]) -> tuple[list[Rule], list[list[bool]]]:
     """The rule of each filter, and of which rows it is true."""
     given = columns()
-    rules = [Rule(f"r-{number}", jq_sql(text, given), "of a test") for number, text in enumerate(texts)]
+    rules = [Rule(f"r-{number}", jq_filter_to_sql(text, given), "of a test") for number, text in enumerate(texts)]
     arrays = [typed_array(column, [value(row, column.path) for row in drawn]) for column in given.columns]
     table = pa.table(arrays, names=[column.name for column in given.columns])
     return rules, RuleVerdicts(Selection(columns=given.columns, exclude=tuple(rules))).dropped_rows(table).tolist()
@@ -156,7 +156,7 @@ def test_decimals_at_the_border_of_a_bound_are_those_of_jq() -> None:
 )
 def test_only_a_decimal_that_is_computed_with_an_integer_is_written_otherwise(text: str, sql: str) -> None:
     """The other conditions stay as they were, with the digests of their recipes: their rows are the same."""
-    assert jq_sql(text, columns()).removeprefix("coalesce(").partition(", CASE")[0] == sql
+    assert jq_filter_to_sql(text, columns()).removeprefix("coalesce(").partition(", CASE")[0] == sql
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,4 @@ def test_only_a_decimal_that_is_computed_with_an_integer_is_written_otherwise(te
 )
 def test_what_has_no_sql_is_refused_by_name(text: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said):
-        jq_sql(text, columns())
+        jq_filter_to_sql(text, columns())

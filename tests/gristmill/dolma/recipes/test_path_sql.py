@@ -8,7 +8,7 @@ import pytest
 
 from gristmill.dolma.formats.path_parser import parse_path
 from gristmill.dolma.recipes.mapped_names import LakeColumns, MappedNames
-from gristmill.dolma.recipes.path_sql import path_sql, rule_name
+from gristmill.dolma.recipes.path_sql import json_path_to_sql, rule_name
 from gristmill.errors import RecipeError
 from gristmill.recipes.rules import Rule
 from gristmill.recipes.selection import Selection
@@ -47,11 +47,11 @@ def columns(attributes: tuple[str, ...] = ("s",)) -> LakeColumns:
     ],
 )
 def test_a_filter_is_a_condition_over_columns(path: str, sql: str) -> None:
-    assert path_sql(path, columns()) == sql
+    assert json_path_to_sql(path, columns()) == sql
 
 
 def test_a_key_of_several_sets_is_that_of_the_last() -> None:
-    assert path_sql("$.attributes.w[0]", columns(("s", "t"))) == "len(coalesce(t__w, s__w)) > 0"
+    assert json_path_to_sql("$.attributes.w[0]", columns(("s", "t"))) == "len(coalesce(t__w, s__w)) > 0"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_key_of_several_sets_is_that_of_the_last() -> None:
 )
 def test_what_has_no_sql_is_refused_by_name(path: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said):
-        path_sql(path, columns())
+        json_path_to_sql(path, columns())
 
 
 def test_rules_have_names_that_people_understand() -> None:
@@ -102,7 +102,7 @@ def test_drawn_filters_match_the_rows_that_the_mixer_matches() -> None:
     given = columns()
     paths = [f"$.attributes[?({condition(draw)})]" for _ in range(30)]
     paths = [path.replace("[0][0] ", "[0][2] ") for path in paths] + ["$.attributes.a[?(@[2] > 0.5)]"]
-    rules = [Rule(f"r-{number}", path_sql(path, given), "drawn") for number, path in enumerate(paths)]
+    rules = [Rule(f"r-{number}", json_path_to_sql(path, given), "drawn") for number, path in enumerate(paths)]
     rows: list[dict[str, Any]] = []
     for _ in range(80):
         spans = {label: [(0, 1, draw.randrange(6) / 2) for _ in range(draw.randrange(3))] for label in "ab"}

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gristmill.dolma.tagging.config import TagConfig, read_config, tag_config, variable_name
+from gristmill.dolma.tagging.config import TagConfig, label_key_from_name, read_config, tag_config
 from gristmill.errors import RecipeError
 
 YAML = b"""
@@ -65,6 +65,6 @@ def test_what_cannot_be_done_is_refused(fields: dict[str, object], words: str) -
 
 
 def test_names_are_parts_of_keys() -> None:
-    assert variable_name("my-exp.2") == "my_exp_2"
+    assert label_key_from_name("my-exp.2") == "my_exp_2"
     with pytest.raises(RecipeError, match="begins with a letter"):
-        variable_name("1e2")
+        label_key_from_name("1e2")

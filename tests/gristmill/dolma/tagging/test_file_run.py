@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from gristmill.dolma.tagging.attribute_folder import AttributeFolder
-from gristmill.dolma.tagging.file_run import FilePlan, claim_folders
+from gristmill.dolma.tagging.file_run import FilePlan, hold_folder_claims
 from gristmill.dolma.tagging.inputs import Inputs
 from gristmill.dolma.tagging.paths import tagged_files
-from gristmill.dolma.tagging.records import MANIFEST, FileRecord, RecordedUpload, open_outputs
+from gristmill.dolma.tagging.records import MANIFEST, FileRecord, RecordedUpload, open_output_folder
 from gristmill.dolma.tagging.run_claim import RUNS
 from gristmill.errors import DataError
 
@@ -31,13 +31,13 @@ def claims(home: Path) -> int:
 def write(folder: AttributeFolder) -> None:
     (file,) = folder.files
     record = FileRecord(file.url, file.version, folder.recipe_of_file(file.name))
-    upload = RecordedUpload(open_outputs(folder.root, {}), file.name, record, foreign=False)
+    upload = RecordedUpload(open_output_folder(folder.root, {}), file.name, record, foreign=False)
     upload.write(b"{}")
     upload.publish("0" * 64)
 
 
 def test_folders_are_concluded_after_the_work(tmp_path: Path) -> None:
-    with claim_folders(folders(tmp_path), {}) as begun:
+    with hold_folder_claims(folders(tmp_path), {}) as begun:
         assert claims(tmp_path) == 2
         for folder in begun:
             write(folder)
@@ -48,7 +48,7 @@ def test_folders_are_concluded_after_the_work(tmp_path: Path) -> None:
 
 def test_after_an_error_no_claim_and_no_manifest_is_left_and_what_was_written_is_done(tmp_path: Path) -> None:
     def work() -> None:
-        with claim_folders(folders(tmp_path), {}) as begun:
+        with hold_folder_claims(folders(tmp_path), {}) as begun:
             write(begun[0])
             raise DataError("a row")
 

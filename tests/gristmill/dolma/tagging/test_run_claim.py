@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gristmill.dolma.tagging.records import open_outputs
-from gristmill.dolma.tagging.run_claim import RUNS, RunClaim, claim_folder
+from gristmill.dolma.tagging.records import open_output_folder
+from gristmill.dolma.tagging.run_claim import RUNS, RunClaim, claim_folder_for_process
 from gristmill.errors import AtWork, DataError
 from gristmill.lake.store.protocol import Store
 from gristmill.process import Process, this_process
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return open_outputs(str(tmp_path), {})
+    return open_output_folder(str(tmp_path), {})
 
 
 @pytest.fixture
@@ -41,13 +41,13 @@ def claims(store: Store) -> list[str]:
 def test_a_run_that_lives_keeps_others_out(store: Store, other: Process, settings: str, theirs: str, ours: str) -> None:
     write(store, other, settings, alone=bool(theirs))
     with pytest.raises(AtWork, match=rf"process {other.pid} on .* writes here since .*; wait until it has ended, or"):
-        claim_folder(store, "a", alone=bool(ours))
+        claim_folder_for_process(store, "a", alone=bool(ours))
     assert claims(store) == [f"{RUNS}other.json"]
 
 
 def test_runs_that_make_the_same_bytes_may_work_at_once(store: Store, other: Process) -> None:
     write(store, other)
-    path = claim_folder(store, "a", alone=False)
+    path = claim_folder_for_process(store, "a", alone=False)
     assert claims(store) == sorted([path, f"{RUNS}other.json"])
 
 
@@ -55,9 +55,9 @@ def test_a_claim_of_a_dead_process_goes_and_so_does_an_earlier_one_of_this_proce
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         dead = msgspec.structs.replace(this_process(), pid=str(child.pid), started="")
     write(store, dead, "b", alone=True)
-    before = claim_folder(store, "c", alone=True)
+    before = claim_folder_for_process(store, "c", alone=True)
     assert claims(store) == [before]
-    path = claim_folder(store, "a", alone=True)
+    path = claim_folder_for_process(store, "a", alone=True)
     assert path != before
     assert claims(store) == [path]
 
@@ -65,10 +65,10 @@ def test_a_claim_of_a_dead_process_goes_and_so_does_an_earlier_one_of_this_proce
 def test_of_a_process_of_another_machine_nobody_knows_whether_it_runs(store: Store, other: Process) -> None:
     write(store, msgspec.structs.replace(other, host="mill-2"), alone=True)
     with pytest.raises(AtWork, match=rf"on mill-2 writes here .* if it does not, remove .*/{RUNS}other.json"):
-        claim_folder(store, "a", alone=True)
+        claim_folder_for_process(store, "a", alone=True)
 
 
 def test_a_claim_that_is_none_is_named(store: Store) -> None:
     store.put(f"{RUNS}other.json", b"{")
     with pytest.raises(DataError, match=rf"{RUNS}other.json: .*remove it if no run goes on"):
-        claim_folder(store, "a", alone=True)
+        claim_folder_for_process(store, "a", alone=True)

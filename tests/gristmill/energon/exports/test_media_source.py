@@ -18,7 +18,7 @@ from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.store.folder import FolderStore
-from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts
 from gristmill.maintenance.old_releases import find_old_releases
 from gristmill.recipes.export import Export
 from gristmill.stages.export.step import ExportStep
@@ -201,11 +201,11 @@ def test_gc_keeps_a_release_that_is_named_and_its_tars(tmp_path: Path) -> None:
     export(mixed(mill), declared)
     close(mill, declared)
     assert [old.folder for old in find_old_releases(mill.store, mill.said.append)] == [entry, first]
-    assert len(find_unnamed(mill.store, mill.said.append, [entry, first])) == 1
+    assert len(find_unnamed_parts(mill.store, mill.said.append, [entry, first])) == 1
     for named in (first, entry):  # each keeps the other
         mill.store.put("releases/first.json", json.dumps({"files": [named]}).encode())
         assert find_old_releases(mill.store, mill.said.append) == []
-    assert find_unnamed(mill.store, mill.said.append) == []
+    assert find_unnamed_parts(mill.store, mill.said.append) == []
     [*_, last] = make_documents(10)
     assert opened(tmp_path / "lake", first).read(f"{last['id']}.txt") == last["text"].encode()
 

@@ -32,7 +32,7 @@ from gristmill.energon.exports import webdataset
 from gristmill.energon.formats.sqlite_index import DuplicateKey
 from gristmill.energon.recipes.exports import EnergonJsonl, EnergonWebdataset
 from gristmill.errors import DataError, StoreError
-from gristmill.maintenance.gc import find_unnamed
+from gristmill.maintenance.gc import find_unnamed_parts
 from gristmill.maintenance.old_releases import find_old_releases
 from gristmill.verification.audit import audit_ledger
 
@@ -381,8 +381,10 @@ def test_one_collection_removes_an_old_release_and_the_parts_that_it_alone_names
     assert [str(each) for each in audit_ledger(mill.store, f"{INDEX}/ledger.json", mill.said.append)] == []
     named, release = find_old_releases(mill.store, mill.said.append)
     assert (named.folder, release.folder) == (entry, first.folder)
-    assert find_unnamed(mill.store, mill.said.append) == []
-    assert [part.folder for part in find_unnamed(mill.store, mill.said.append, [release.folder])] == [old["b"].folder]
+    assert find_unnamed_parts(mill.store, mill.said.append) == []
+    assert [part.folder for part in find_unnamed_parts(mill.store, mill.said.append, [release.folder])] == [
+        old["b"].folder
+    ]
 
 
 def test_an_older_metadataset_that_was_edited_is_found_by_its_name(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.energon.formats.braces import collapse_names, expand_all, expand_pattern
+from gristmill.energon.formats.braces import collapse_names, expand_pattern, expand_patterns
 from gristmill.errors import DataError
 
 
@@ -22,13 +22,13 @@ from gristmill.errors import DataError
 )
 def test_runs_become_ranges(names: list[str], collapsed: list[str]) -> None:
     assert collapse_names(names) == collapsed
-    assert expand_all(collapsed) == names
+    assert expand_patterns(collapsed) == names
 
 
 @pytest.mark.slow
 @given(st.lists(st.from_regex(r"[ab]?[0-2]{1,2}[ab_][0-2]{1,2}", fullmatch=True), max_size=12))
 def test_collapsed_names_expand_to_themselves(names: list[str]) -> None:
-    assert expand_all(collapse_names(names)) == names
+    assert expand_patterns(collapse_names(names)) == names
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_patterns_that_cannot_be_expanded_are_refused(pattern: str, message: str
 @pytest.mark.slow
 def test_patterns_that_have_too_many_names_together_are_refused() -> None:
     with pytest.raises(DataError, match="more than 1000000; name fewer shards"):
-        expand_all(["{0..599999}"] * 2)
+        expand_patterns(["{0..599999}"] * 2)
 
 
 def test_numbers_that_are_too_long_are_no_range() -> None:

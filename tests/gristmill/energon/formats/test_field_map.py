@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.energon.formats.field_map import check_field_map, look_up, parse_places
+from gristmill.energon.formats.field_map import check_field_map, look_up_field, parse_places
 from gristmill.energon.formats.sample_types import sample_type
 from gristmill.errors import DataError, RecipeError
 
@@ -32,12 +32,12 @@ def test_what_is_no_place_is_refused(text: str) -> None:
     ],
 )
 def test_the_first_place_that_a_sample_has_is_taken(places: str, value: object) -> None:
-    assert look_up(SAMPLE, parse_places(places)) == value
+    assert look_up_field(SAMPLE, parse_places(places)) == value
 
 
 def test_a_value_that_is_in_no_place_is_named() -> None:
     with pytest.raises(DataError, match=r"the sample has no jpg and no json\[image\]"):
-        look_up(SAMPLE, parse_places("jpg,json[image]"))
+        look_up_field(SAMPLE, parse_places("jpg,json[image]"))
 
 
 def test_a_field_map_of_each_type_is_checked() -> None:

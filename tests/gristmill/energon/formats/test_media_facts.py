@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.energon.formats.media import HEAD, MediaFilter, MediaKind, media_row
-from gristmill.energon.formats.media_facts import image_facts, read_av
+from gristmill.energon.formats.media_facts import image_facts, read_video_or_audio
 from gristmill.errors import DataError
 
 pytestmark = pytest.mark.skipif(
@@ -80,7 +80,7 @@ def test_a_truncated_video_and_text_are_refused_with_the_reason() -> None:
 
     for data, words in ((video("mp4")[:-300], "truncated"), (b"text", "be decoded"), (b"", "be decoded")):
         with pytest.raises(DataError, match=words):
-            read_av(data)
+            read_video_or_audio(data)
 
 
 @pytest.mark.parametrize("kind", ["wav", "flac", "mp3", "ogg", "mp4", "adts"])
@@ -89,11 +89,11 @@ def test_sound_that_is_cut_anywhere_is_refused(kind: str) -> None:
     from mediafiles import encoded, sound
 
     data = sound() if kind == "wav" else encoded(kind)
-    whole, _ = read_av(data)
+    whole, _ = read_video_or_audio(data)
     assert whole["audio_num_samples"]
     for cut in (1, 2, 64, len(data) // 3, len(data) // 2):
         with pytest.raises(DataError, match=r"truncated|cannot be decoded"):
-            read_av(data[:-cut])
+            read_video_or_audio(data[:-cut])
 
 
 @pytest.mark.parametrize("kind", ["mp4", "mov", "matroska", "webm", "avi"])
@@ -101,10 +101,10 @@ def test_a_video_that_is_cut_anywhere_is_refused(kind: str) -> None:
     from mediafiles import video
 
     data = video("matroska" if kind == "webm" else kind, frames=20)
-    assert read_av(data)[0]["video_num_frames"] == 20
+    assert read_video_or_audio(data)[0]["video_num_frames"] == 20
     for cut in (1, 2, 64, len(data) // 3, len(data) // 2):
         with pytest.raises(DataError, match=r"truncated|cannot be decoded|neither"):
-            read_av(data[:-cut])
+            read_video_or_audio(data[:-cut])
 
 
 def test_flac_that_ends_after_a_whole_frame_is_told_by_its_number_of_samples() -> None:
@@ -113,7 +113,7 @@ def test_flac_that_ends_after_a_whole_frame_is_told_by_its_number_of_samples() -
     data = encoded("flac")
     frame = data.rindex(b"\xff\xf8")  # where the last frame begins
     with pytest.raises(DataError, match="its header promises 4,096 samples, but it has 3,456: it is truncated"):
-        read_av(data[:frame])
+        read_video_or_audio(data[:frame])
 
 
 def test_a_playlist_opens_no_other_file(tmp_path: Path) -> None:

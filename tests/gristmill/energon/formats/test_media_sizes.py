@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.energon.formats.media_sizes import missing_bytes
+from gristmill.energon.formats.media_sizes import missing_media_bytes
 
 
 def riff(*chunks: tuple[bytes, bytes], form: bytes = b"WAVE") -> bytes:
@@ -48,9 +48,9 @@ FILES = {
 @pytest.mark.parametrize("kind", FILES)
 def test_a_whole_file_lacks_nothing_and_a_cut_one_what_was_cut(kind: str) -> None:
     data = FILES[kind]
-    assert missing_bytes(data) == 0
-    assert missing_bytes(data + b"TAG" + bytes(125)) == 0
-    assert [missing_bytes(data[:-cut]) for cut in (1, 7, 31)] == [1, 7, 31]
+    assert missing_media_bytes(data) == 0
+    assert missing_media_bytes(data + b"TAG" + bytes(125)) == 0
+    assert [missing_media_bytes(data[:-cut]) for cut in (1, 7, 31)] == [1, 7, 31]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_whole_file_lacks_nothing_and_a_cut_one_what_was_cut(kind: str) -> Non
     ],
 )
 def test_a_file_that_does_not_tell_its_size_lacks_nothing(data: bytes) -> None:
-    assert missing_bytes(data) == 0
+    assert missing_media_bytes(data) == 0
 
 
 def test_headers_of_any_bytes_are_no_error() -> None:
     for begins in (b"RIFF", b"\x1a\x45\xdf\xa3", b"OggS", b"\0\0\0\x10ftyp", b"ID3", b"\xff\xfbXing"):
         for byte in range(0, 256, 5):
             for length in range(40):
-                assert missing_bytes(begins + bytes([byte]) * length) >= 0
+                assert missing_media_bytes(begins + bytes([byte]) * length) >= 0

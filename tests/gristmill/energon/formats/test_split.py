@@ -2,10 +2,10 @@ import pytest
 
 from gristmill.energon.formats.split import (
     read_split,
+    shards_without_split,
     split_by_pattern,
     split_by_ratio,
     split_bytes,
-    without_split,
 )
 from gristmill.errors import DataError, RecipeError
 
@@ -16,7 +16,7 @@ EIGHT_ONE_ONE = {"train": 8, "val": 1, "test": 1}
 def test_ratios_cut_the_list_in_order() -> None:
     splits = split_by_ratio(SHARDS, EIGHT_ONE_ONE)
     assert splits == {"train": SHARDS[:8], "val": SHARDS[8:9], "test": SHARDS[9:]}
-    assert without_split(SHARDS, splits) == []
+    assert shards_without_split(SHARDS, splits) == []
 
 
 def test_one_shard_goes_to_the_last_split_as_in_the_real_tool() -> None:
@@ -25,7 +25,7 @@ def test_one_shard_goes_to_the_last_split_as_in_the_real_tool() -> None:
 
 def test_rounding_may_leave_the_last_shard_in_no_split_as_in_the_real_tool() -> None:
     splits = split_by_ratio(SHARDS, {"train": 1, "val": 6, "test": 2})
-    assert without_split(SHARDS, splits) == SHARDS[-1:]
+    assert shards_without_split(SHARDS, splits) == SHARDS[-1:]
 
 
 def test_shuffled_shards_always_come_in_the_same_order() -> None:
@@ -45,7 +45,7 @@ def test_patterns_are_regular_expressions_at_the_start() -> None:
         "train": ["train_a/0.tar"],
         "val": ["val/0.tar"],
     }
-    assert without_split(shards, {"train": ["train_a/0.tar"], "val": ["val/0.tar"]}) == ["old/val/0.tar"]
+    assert shards_without_split(shards, {"train": ["train_a/0.tar"], "val": ["val/0.tar"]}) == ["old/val/0.tar"]
 
 
 @pytest.mark.parametrize("pattern", ["*.tar", "{a"])

@@ -11,14 +11,14 @@ from gristmill.energon.formats.sqlite_index import (
     SELECTED,
     DuplicateKey,
     SqliteIndexWriter,
-    add_media,
-    index_damage,
+    add_media_rows,
     index_digest,
     index_rows,
     index_tables,
     index_uuid,
     media_filters,
     media_rows,
+    sqlite_index_damage,
 )
 from gristmill.errors import DataError
 from gristmill.formats.tar.samples import Samples
@@ -107,8 +107,8 @@ def test_media_are_added_and_replaced(tmp_path: Path) -> None:
     path = written(tmp_path / "index.sqlite", samples("a"))
     before = index_digest(path)
     first, second = MediaFilter("GLOB", "*.png"), MediaFilter("HEADER")
-    add_media(path, [MediaRow("a.png", "image", "{}"), MediaRow("b.png", "image", "{}")], [first], NEW_YEAR)
-    add_media(path, [MediaRow("a.png", "image", '{"width":8}')], [first, second], "2025-01-02 12:00:00")
+    add_media_rows(path, [MediaRow("a.png", "image", "{}"), MediaRow("b.png", "image", "{}")], [first], NEW_YEAR)
+    add_media_rows(path, [MediaRow("a.png", "image", '{"width":8}')], [first, second], "2025-01-02 12:00:00")
     assert list(index_rows(path, "media_metadata")) == [("a.png", "image", '{"width":8}'), ("b.png", "image", "{}")]
     assert list(index_rows(path, "media_filters")) == [("GLOB", "*.png"), ("HEADER", "")]
     assert index_digest(path) != before
@@ -124,7 +124,7 @@ def test_what_is_no_index_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="unable to open"):
         index_digest(tmp_path / "absent")
     empty = tmp_path / "empty"
-    add_media(empty, [], [], NEW_YEAR)
+    add_media_rows(empty, [], [], NEW_YEAR)
     with pytest.raises(DataError, match="no such table: samples"):
         list(index_rows(empty, "samples"))
 
@@ -161,18 +161,18 @@ def test_an_index_that_computes_is_not_read(tmp_path: Path, made: str, named: st
     path = tmp_path / "index.sqlite"
     with closing(SqliteIndexWriter(path, ["a.tar"])) as writer:
         writer.finish()
-    add_media(path, [], [], SELECTED)
-    assert index_damage(path) == []
+    add_media_rows(path, [], [], SELECTED)
+    assert sqlite_index_damage(path) == []
     with closing(sqlite3.connect(path)) as db:
         db.execute(made)
-    assert index_damage(path) == [f"it has the {named}, and Energon's index has plain tables alone"]
+    assert sqlite_index_damage(path) == [f"it has the {named}, and Energon's index has plain tables alone"]
     with pytest.raises(DataError, match=named):
         list(index_rows(path, "samples"))
 
 
 def test_a_value_of_more_than_64_mib_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
-    add_media(path, [], [], SELECTED)
+    add_media_rows(path, [], [], SELECTED)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("INSERT INTO media_metadata VALUES ('big', 'image', zeroblob((64 << 20) + 1))")
     with pytest.raises(DataError, match="string or blob too big"):

@@ -1,31 +1,33 @@
 import pytest
 
 from gristmill.energon.preparing import splits as module
-from gristmill.energon.preparing.splits import make_splits, read_patterns, read_ratio
+from gristmill.energon.preparing.splits import make_splits, parse_split_parts, parse_split_ratio
 from gristmill.errors import RecipeError
 
 SHARDS = [f"shards/{name}.tar" for name in ("train_0", "train_1", "val_0")]
 
 
 def flaws(ratio: str = "", *patterns: str, shards: list[str] = SHARDS) -> list[tuple[str, str, bool]]:
-    found = make_splits(shards, read_ratio(ratio) if ratio else {}, read_patterns(patterns), shuffle=False)[1]
+    found = make_splits(shards, parse_split_ratio(ratio) if ratio else {}, parse_split_parts(patterns), shuffle=False)[
+        1
+    ]
     return [(flaw.path, flaw.what, flaw.warning) for flaw in found]
 
 
 @pytest.mark.parametrize("text", ["8,1", "8,1,1,1", "a,b,c", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", ""])
 def test_ratios_that_are_no_three_shares_are_refused(text: str) -> None:
     with pytest.raises(RecipeError, match="shares of train, val and test"):
-        read_ratio(text)
+        parse_split_ratio(text)
 
 
 @pytest.mark.parametrize("texts", [["train"], [":x"], ["train:"], ["a:x", "a:y"]])
 def test_patterns_without_a_name_or_twice_are_refused(texts: list[str]) -> None:
     with pytest.raises(RecipeError, match="--split-parts"):
-        read_patterns(texts)
+        parse_split_parts(texts)
 
 
 def test_a_pattern_may_hold_colons() -> None:
-    assert read_patterns(["train:a:.*"]) == [("train", "a:.*")]
+    assert parse_split_parts(["train:a:.*"]) == [("train", "a:.*")]
 
 
 def test_a_shard_goes_to_the_split_whose_pattern_its_path_begins_with() -> None:
@@ -65,7 +67,7 @@ def test_shards_in_no_split_and_in_two_are_named() -> None:
 def test_the_rounding_of_the_real_tool_is_told_with_a_ratio_that_is_right() -> None:
     many = [f"{number}.tar" for number in range(13)]
     assert flaws("7,2,1", shards=many) == [("12.tar", "it is in no split", False)]
-    [flaw] = make_splits(many, read_ratio("7,2,1"), [], shuffle=False)[1]
+    [flaw] = make_splits(many, parse_split_ratio("7,2,1"), [], shuffle=False)[1]
     assert "0.7,0.2,0.1 for 7,2,1" in flaw.mend
     assert flaws("0.7,0.2,0.1", shards=many) == []
 

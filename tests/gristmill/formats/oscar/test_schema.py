@@ -12,10 +12,10 @@ from gristmill.formats.oscar.schema import (
     check_line,
     check_schema,
     extra_keys,
+    invalid_line_reason,
     language_labels_of_line,
     line_decoder,
     new_metadata,
-    why_invalid,
 )
 
 
@@ -45,7 +45,7 @@ def problem(data: bytes, schema: Schema = "22.01") -> LineError | None:
     except LineError as error:
         return error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return why_invalid(data, error)
+        return invalid_line_reason(data, error)
     return None
 
 

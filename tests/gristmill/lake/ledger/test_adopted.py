@@ -6,7 +6,7 @@ from testkit import Mill
 from gristmill.errors import DataError, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.identity import PairDigest
-from gristmill.lake.ledger.adopted import ShardFile, read_root, root_path, shard_file, write_root
+from gristmill.lake.ledger.adopted import ShardFile, open_shard, read_root, root_path, write_root
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.rows.batches import IdPair
 from gristmill.lake.store.adopted import Root
@@ -18,11 +18,11 @@ SHARD = Shard("a", 1, 4, 4, "", "", "", "", (), extra={"at": "documents/a.json.g
 def test_a_shard_is_in_the_lake_or_at_its_root(tmp_path: Path) -> None:
     store = Mill(tmp_path).store
     own = Shard("a", 1, 4, 4, "", "", "", "", ())
-    assert shard_file(store, PLACE, own) == ShardFile(store, "sources/dolma/v0/documents/all/a.jsonl.gz", own)
+    assert open_shard(store, PLACE, own) == ShardFile(store, "sources/dolma/v0/documents/all/a.jsonl.gz", own)
     with pytest.raises(DataError, match=r"root\.json: there is no such object, so the file documents/a\.json\.gz is"):
-        shard_file(store, PLACE, SHARD)
+        open_shard(store, PLACE, SHARD)
     write_root(store, PLACE, Root("/data/dolma"))
-    assert shard_file(store, PLACE, SHARD).path == "/data/dolma/documents/a.json.gz"
+    assert open_shard(store, PLACE, SHARD).path == "/data/dolma/documents/a.json.gz"
 
 
 def test_a_root_is_written_only_when_it_is_another(tmp_path: Path) -> None:

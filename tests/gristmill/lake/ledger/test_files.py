@@ -13,6 +13,7 @@ from gristmill.errors import DataError, OtherMaking, RecipeError, StoreError
 from gristmill.lake.address import place
 from gristmill.lake.ledger.files import (
     as_json,
+    changes_in_words,
     check_made_alike,
     check_same_recipe,
     compose_ledger,
@@ -23,7 +24,6 @@ from gristmill.lake.ledger.files import (
     read_head,
     read_ledger,
     recorded_recipe,
-    told_changes,
 )
 from gristmill.lake.ledger.model import Ledger, Quarantine, Recipe, Shard, Upstream
 from gristmill.stages.conversion.step import ConversionStep
@@ -182,7 +182,7 @@ def test_changed_recipes_are_told_by_the_fields_that_differ_in_few_words() -> No
     days = [f"2024-01-{day:02}" for day in range(1, 32)]
     old = Recipe("bpe-1", 1, {"eos": "|", "snapshots": {"web": days}, "vocabulary": 300})
     new = Recipe("bpe-1", 1, {"eos": "|", "snapshots": {"web": [*days[:-1], "2024-02-01"]}, "vocabulary": 400})
-    days_told, size_told = told_changes(old, new).split("; ")
+    days_told, size_told = changes_in_words(old, new).split("; ")
     was, is_ = days_told.removeprefix("snapshots.web was ").split(", is ")
     assert was.startswith("...")
     assert (was[-13:], is_[-13:]) == ("'2024-01-31']", "'2024-02-01']")
@@ -192,7 +192,7 @@ def test_changed_recipes_are_told_by_the_fields_that_differ_in_few_words() -> No
 
 def test_changed_recipes_of_many_fields_are_told_in_part() -> None:
     old, new = (Recipe("a-1", 1, {f"f{n}": value for n in range(10)} | {"g": {"h": value}}) for value in (1, 2))
-    told = told_changes(old, new).split("; ")
+    told = changes_in_words(old, new).split("; ")
     assert (len(told), told[0], told[-1]) == (9, "f0 was 1, is 2", "and 3 more fields")
 
 
@@ -208,7 +208,7 @@ def test_changed_recipes_of_many_fields_are_told_in_part() -> None:
 def test_a_change_that_python_takes_as_equal_is_told_too(old: dict[str, Any], new: dict[str, Any], told: str) -> None:
     before, after = Recipe("a-1", 1, old), Recipe("a-1", 1, new)
     assert before.digest != after.digest
-    assert told_changes(before, after) == told
+    assert changes_in_words(before, after) == told
 
 
 def test_a_draft_may_change_and_other_fields_never_count(mill: Mill) -> None:

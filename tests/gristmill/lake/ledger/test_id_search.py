@@ -3,7 +3,7 @@ import pytest
 
 from gristmill.errors import DataError
 from gristmill.lake.identity import HASH_BYTES, dump_hashes, load_hashes
-from gristmill.lake.ledger.id_search import missing_hashes, possibly_known_hashes, repeated_highs
+from gristmill.lake.ledger.id_search import missing_hashes, possibly_known_hashes, repeated_upper_halves
 from gristmill.lake.ledger.model import Shard
 
 
@@ -23,7 +23,7 @@ def test_buckets_find_what_one_sort_finds(seed: int, bucket: int) -> None:
     rows = {"a": 40, "b": 0, "c": 3, "d": 17}
     indexes = {name: index_of(count, 97, seed * 10 + i) for i, (name, count) in enumerate(rows.items())}
     shards = [named(name, count) for name, count in rows.items()]
-    found = repeated_highs(lambda name, start, end: indexes[name][start:end], shards, bucket)
+    found = repeated_upper_halves(lambda name, start, end: indexes[name][start:end], shards, bucket)
     highs, times = np.unique(load_hashes(b"".join(indexes.values()))[:, 0], return_counts=True)
     assert found.tolist() == highs[times > 1].tolist()
 
@@ -32,12 +32,12 @@ def test_an_index_that_is_not_sorted_is_an_error() -> None:
     index = index_of(50, 1000, 1)
     turned = index[-HASH_BYTES:] + index[:-HASH_BYTES]
     with pytest.raises(DataError, match="shard a is not sorted"):
-        repeated_highs(lambda _, start, end: turned[start:end], [named("a", 50)])
+        repeated_upper_halves(lambda _, start, end: turned[start:end], [named("a", 50)])
 
 
 def test_an_index_that_ends_early_is_an_error() -> None:
     with pytest.raises(DataError, match="2 hashes where its ledger has 3 rows"):
-        repeated_highs(lambda _, start, end: index_of(2, 10, 1)[start:end], [named("a", 3)])
+        repeated_upper_halves(lambda _, start, end: index_of(2, 10, 1)[start:end], [named("a", 3)])
 
 
 def test_lacking_and_present_compare_sorted_hashes() -> None:
@@ -56,4 +56,4 @@ def test_an_index_whose_pieces_alone_are_sorted_is_an_error() -> None:
     index = index_of(rows, 1 << 40, 1)
     turned = index[len(index) // 2 :] + index[: len(index) // 2]
     with pytest.raises(DataError, match="shard a is not sorted"):
-        repeated_highs(lambda _, start, end: turned[start:end], [named("a", rows)], 600)
+        repeated_upper_halves(lambda _, start, end: turned[start:end], [named("a", rows)], 600)

@@ -7,8 +7,8 @@ from gristmill.lake.ledger.index_ledger import (
     IndexWriter,
     changed_files,
     content_digest,
+    index_differences,
     read_index_ledger,
-    why_unlike,
 )
 from gristmill.lake.ledger.model import Upstream
 from gristmill.lake.store.folder import FolderStore
@@ -71,7 +71,7 @@ def test_each_file_that_changed_or_is_gone_is_named(lake: FolderStore) -> None:
 
 
 def why(lake: FolderStore, *slices: Upstream, **files: bytes | None) -> list[str]:
-    return list(why_unlike(lake, ASSET, slices or SLICES, files or {ONE: b"{}", TWO: None}))
+    return list(index_differences(lake, ASSET, slices or SLICES, files or {ONE: b"{}", TWO: None}))
 
 
 def test_why_an_index_would_be_written_again(lake: FolderStore) -> None:

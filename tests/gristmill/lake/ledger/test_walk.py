@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from gristmill.lake.asset_kinds import ATTRIBUTES, DOCUMENTS, EXPORT
-from gristmill.lake.ledger.walk import folders_like, ledger_folders, list_assets
+from gristmill.lake.ledger.walk import folders_matching_pattern, ledger_folders, list_assets
 from gristmill.lake.store.folder import FolderStore
 
 
@@ -21,7 +21,7 @@ def test_a_lake_is_walked_by_the_patterns(tmp_path: Path) -> None:
     assert list(list_assets(store, DOCUMENTS, source="wiki")) == [f"sources/wiki/{v}/documents" for v in ("v0", "v10")]
     assert list(list_assets(store, EXPORT)) == ["exports/blend/tarballs/letters"]
     assert list(list_assets(store, EXPORT, mix="none", export="none", stream="x")) == ["exports/none/none/x"]
-    assert list(folders_like(store, ATTRIBUTES.ledger, source="news", version="v0", snapshot="2024")) == [
+    assert list(folders_matching_pattern(store, ATTRIBUTES.ledger, source="news", version="v0", snapshot="2024")) == [
         "sources/news/v0/ledgers/attributes/t-1/2024.json"
     ]
     assert list(ledger_folders(store, EXPORT)) == ["exports/blend/tarballs/ledgers/"]

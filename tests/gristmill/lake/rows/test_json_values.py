@@ -15,7 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.lake.rows.json_values import count_keys, decode_exact, key_twice, most_keys, not_json
+from gristmill.lake.rows.json_values import (
+    count_keys,
+    decode_exact,
+    find_repeated_key,
+    key_count_bound,
+    not_json_reason,
+)
 
 
 class Colour(enum.StrEnum):
@@ -62,12 +68,12 @@ class Unspeakable:
     ],
 )
 def test_what_json_does_not_have_is_named_with_its_path_and_mend(value: object, words: str) -> None:
-    assert (not_json({"plain": 1, "a": value}, "metadata") or "").startswith(words)
+    assert (not_json_reason({"plain": 1, "a": value}, "metadata") or "").startswith(words)
 
 
 def test_what_json_has_passes() -> None:
     value = {"a": [1, -2.5, None, True, "x", 2**70, (1, 2)], "b": {"c": {}, "": []}}
-    assert not_json(value, "metadata") is None
+    assert not_json_reason(value, "metadata") is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,7 @@ def test_what_json_has_passes() -> None:
     ],
 )
 def test_a_key_that_an_object_has_twice_is_found_with_its_path(data: bytes, key: str | None) -> None:
-    assert key_twice(data, msgspec.json.decode(data.replace(b"9" * 5000, b"9"))) == key
+    assert find_repeated_key(data, msgspec.json.decode(data.replace(b"9" * 5000, b"9"))) == key
 
 
 KEYS = st.sampled_from(["a", "b", "a\\", '"', ":", ' :"', '":', '\\":', "\u00e9", ""])
@@ -130,8 +136,8 @@ def keys_in(value: Any) -> int:
 def test_whether_a_key_is_there_twice_is_decided_as_by_counting(value: Any, colon: str, ascii_only: str) -> None:
     data = spelled(value, colon, ascii_only=bool(ascii_only)).encode()
     decoded = msgspec.json.decode(data)
-    assert (key_twice(data, decoded) is not None) == has_twice(value)
-    assert most_keys(data) >= keys_in(value) >= count_keys([decoded])[0]
+    assert (find_repeated_key(data, decoded) is not None) == has_twice(value)
+    assert key_count_bound(data) >= keys_in(value) >= count_keys([decoded])[0]
     assert has_twice(value) == (keys_in(value) > count_keys([decoded])[0])
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gristmill.lake.rows.attribute import encode_row, parse_rows, round_score, written_spans
 from gristmill.lake.rows.document import Span
-from gristmill.lake.rows.label_values import Kind, LabelRange, is_label_name, listed_spans, wrong_label
+from gristmill.lake.rows.label_values import Kind, LabelRange, first_wrong_label, is_label_name, listed_spans
 
 ANY = LabelRange()
 NUMBERS = st.floats(allow_nan=True) | st.integers() | st.booleans() | st.sampled_from([0, 0.5, 1, 2**64, -(2**63) - 1])
@@ -34,9 +34,9 @@ def test_a_batch_is_judged_as_its_labels_one_by_one(
     bounds: LabelRange,
     optional: bool,  # noqa: FBT001 - hypothesis gives it
 ) -> None:
-    singly = [wrong_label([label], [3], kind, bounds, optional=optional) for label in labels]
+    singly = [first_wrong_label([label], [3], kind, bounds, optional=optional) for label in labels]
     first = next(((number, found[1]) for number, found in enumerate(singly) if found), None)
-    assert wrong_label(labels, [3] * len(labels), kind, bounds, optional=optional) == first
+    assert first_wrong_label(labels, [3] * len(labels), kind, bounds, optional=optional) == first
     if first is None:
         for label in labels:
             assert comes_back(label)
@@ -81,7 +81,7 @@ def comes_back(label: Any) -> bool:
 )
 def test_a_label_that_is_wrong_is_told_with_its_number(label: Any, kind: Kind | None, complaint: str) -> None:
     good: Any = [] if kind == "spans" or (kind is None and isinstance(label, list)) else 1.0
-    found = wrong_label([good, good, label], [3, 3, 3], kind, LabelRange(0, 1) if kind else ANY, optional=False)
+    found = first_wrong_label([good, good, label], [3, 3, 3], kind, LabelRange(0, 1) if kind else ANY, optional=False)
     assert found is not None
     assert found[0] == 2
     assert complaint in found[1]
@@ -89,9 +89,9 @@ def test_a_label_that_is_wrong_is_told_with_its_number(label: Any, kind: Kind | 
 
 def test_numbers_of_other_libraries_are_numbers() -> None:
     for scores in (list(np.array([0.5, 1.0])), [np.float32(0.5)], [np.int64(1)], [Decimal("0.5")], [Fraction(1, 2)]):
-        assert wrong_label(scores, [3] * len(scores), "score", LabelRange(0, 1), optional=False) is None
+        assert first_wrong_label(scores, [3] * len(scores), "score", LabelRange(0, 1), optional=False) is None
     spans = [Span(np.int64(0), np.int64(3), np.float64(0.5))]  # type: ignore[arg-type]
-    assert wrong_label([spans], [3], "spans", LabelRange(0, 1), optional=False) is None
+    assert first_wrong_label([spans], [3], "spans", LabelRange(0, 1), optional=False) is None
 
 
 def test_a_score_that_is_written_as_its_bound_is_in_the_range() -> None:
@@ -102,7 +102,7 @@ def test_a_score_that_is_written_as_its_bound_is_in_the_range() -> None:
 
 
 def test_finite_scores_whose_sum_is_not_pass() -> None:
-    assert wrong_label([1.7e308, 1.7e308], [3, 3], "score", ANY, optional=False) is None
+    assert first_wrong_label([1.7e308, 1.7e308], [3, 3], "score", ANY, optional=False) is None
 
 
 def test_a_value_that_cannot_be_shown_is_told_by_its_type() -> None:
@@ -110,7 +110,7 @@ def test_a_value_that_cannot_be_shown_is_told_by_its_type() -> None:
         def __repr__(self) -> str:
             raise LookupError
 
-    assert wrong_label([Shy()], [3], None, ANY, optional=True) == (0, "an object of type Shy is not a number")
+    assert first_wrong_label([Shy()], [3], None, ANY, optional=True) == (0, "an object of type Shy is not a number")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\tb", "a\n", "\ud800", " ", "a\u00a0b", 7, None, True])
@@ -122,8 +122,11 @@ def test_a_name_with_white_space_or_that_is_no_string_names_no_label(name: objec
 
 def test_spans_belong_to_their_own_text_if_others_have_none() -> None:
     labels = [None, [Span(0, 5, 1.0)]]
-    assert wrong_label(labels, [2, 5], "spans", ANY, optional=True) is None
-    assert wrong_label(labels, [5, 2], "spans", ANY, optional=True) == (1, "a span [0, 5) in a text of 2 characters")
+    assert first_wrong_label(labels, [2, 5], "spans", ANY, optional=True) is None
+    assert first_wrong_label(labels, [5, 2], "spans", ANY, optional=True) == (
+        1,
+        "a span [0, 5) in a text of 2 characters",
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,12 +149,12 @@ def test_spans_belong_to_their_own_text_if_others_have_none() -> None:
 )
 def test_arrays_of_spans_are_judged_as_lists_are(spans: Any, complaint: str) -> None:
     labels = [np.array([[0, 2, 1]]), spans]
-    found = wrong_label(labels, [2, 4], "spans", LabelRange(1, 1), optional=False)
+    found = first_wrong_label(labels, [2, 4], "spans", LabelRange(1, 1), optional=False)
     assert found == ((1, complaint) if complaint else None)
-    assert found == wrong_label(
+    assert found == first_wrong_label(
         [listed_spans(label) for label in labels], [2, 4], "spans", LabelRange(1, 1), optional=False
     )
-    assert wrong_label([None, *labels], [9, 2, 4], "spans", LabelRange(1, 1), optional=True) == (
+    assert first_wrong_label([None, *labels], [9, 2, 4], "spans", LabelRange(1, 1), optional=True) == (
         (2, complaint) if complaint else None
     )
-    assert wrong_label(labels, [2, 4], "score", LabelRange(), optional=False) is not None
+    assert first_wrong_label(labels, [2, 4], "score", LabelRange(), optional=False) is not None

@@ -8,7 +8,7 @@ from testkit import Mill
 
 from gristmill.errors import StoreError
 from gristmill.lake.store.protocol import ObjectVersion
-from gristmill.lake.store.read_ahead import AT_ONCE, SMALL, ReadAhead, reading_ahead
+from gristmill.lake.store.read_ahead import AT_ONCE, SMALL, ReadAhead, open_read_ahead
 from gristmill.lake.store.s3 import BucketStore
 
 
@@ -23,7 +23,7 @@ def test_objects_of_a_bucket_come_as_they_are_in_any_order_large_ones_and_empty_
         bucket.put(path, each)
     asked = versions(bucket)
     for order in (asked, list(reversed(asked)), asked[::2]):
-        with reading_ahead(bucket, asked) as streams:
+        with open_read_ahead(bucket, asked) as streams:
             assert isinstance(streams, ReadAhead)
             assert {path: b"".join(streams.stream(path, version)) for path, version in order} == {
                 path: data[path] for path, _ in order
@@ -45,7 +45,7 @@ def test_no_more_is_fetched_than_so_many_and_nobody_waits_for_one_answer_after_t
             return super().stream(path, version, start)
 
     store = Counting(bucket.url, bucket._options)  # noqa: SLF001 - the same bucket
-    with reading_ahead(store, asked) as streams:
+    with open_read_ahead(store, asked) as streams:
         first = streams.stream(*asked[0])
         assert list(first) == [b"x"]
     assert AT_ONCE <= len(under_way) <= AT_ONCE + 1
@@ -57,7 +57,7 @@ def test_an_object_that_is_replaced_or_gone_is_an_error_when_it_is_asked_for(buc
     asked = versions(bucket)
     bucket.put("b", b"not as it")
     bucket.delete(["c"])
-    with reading_ahead(bucket, asked) as streams:
+    with open_read_ahead(bucket, asked) as streams:
         assert list(streams.stream(*asked[0])) == [b"as listed"]
         with pytest.raises(StoreError, match=r"^b: it was replaced while it was read; try again"):
             list(streams.stream(*asked[1]))
@@ -68,5 +68,5 @@ def test_an_object_that_is_replaced_or_gone_is_an_error_when_it_is_asked_for(buc
 def test_objects_of_a_folder_are_read_when_they_are_asked_for(mill: Mill) -> None:
     mill.store.put("a", b"1")
     mill.store.put("b", b"2")
-    with reading_ahead(mill.store, [(entry.path, entry.version) for entry in mill.store.list("")]) as streams:
+    with open_read_ahead(mill.store, [(entry.path, entry.version) for entry in mill.store.list("")]) as streams:
         assert streams is mill.store

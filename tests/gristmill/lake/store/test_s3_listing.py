@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.errors import StoreError
-from gristmill.lake.store.s3_listing import note_begin, pages_after
+from gristmill.lake.store.s3_listing import note_page_begin, pages_after
 
 
 def page(*keys: str) -> list[dict[str, str]]:
@@ -22,6 +22,6 @@ def test_a_listing_goes_on_behind_the_last_key_that_was_given() -> None:
 def test_a_page_that_comes_twice_is_an_error_because_another_is_left_out() -> None:
     begins: set[str] = set()
     for each in (page("a", "b"), page("c")):
-        note_begin(each, begins)
+        note_page_begin(each, begins)
     with pytest.raises(StoreError, match="a: the bucket lists it twice, so others may be left out"):
-        note_begin(page("a", "b"), begins)
+        note_page_begin(page("a", "b"), begins)

@@ -12,7 +12,7 @@ import pytest
 from gristmill.errors import StoreError
 from gristmill.lake.store import s3, s3_retry, s3_watch
 from gristmill.lake.store.s3 import BucketStore
-from gristmill.lake.store.s3_watch import BucketWatch, why_unreachable
+from gristmill.lake.store.s3_watch import BucketWatch, unreachable_reason
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +112,6 @@ def test_the_watch_of_a_forked_process_has_a_thread_of_its_own(caplog: pytest.Lo
 
 
 def test_why_no_connection_can_be_made(silent: str) -> None:
-    assert why_unreachable(silent) == why_unreachable("s3://corpus") == ""
-    assert why_unreachable(closed()) == "connection refused"
-    assert why_unreachable("https://no-such-host.invalid") in {"no such host", "no connection"}
+    assert unreachable_reason(silent) == unreachable_reason("s3://corpus") == ""
+    assert unreachable_reason(closed()) == "connection refused"
+    assert unreachable_reason("https://no-such-host.invalid") in {"no such host", "no connection"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.readers.code.licences import LicenceFiles, is_licence_file, licence_in, licence_of_text
+from gristmill.readers.code.licences import LicenceFiles, is_licence_file, licence_of_text, stated_licence
 
 MIT = (
     "Permission is hereby granted, free of charge, to any person obtaining a copy\nof this ... The above copyright"
@@ -45,15 +45,15 @@ def test_a_licence_is_known_by_the_first_phrase_of_its_text(text: str, licence: 
 
 def test_an_spdx_line_counts_at_the_beginning_of_a_file_alone() -> None:
     assert (
-        licence_in("// SPDX-License-Identifier: (MIT OR Apache-2.0) AND BSD-3-Clause -->")
+        stated_licence("// SPDX-License-Identifier: (MIT OR Apache-2.0) AND BSD-3-Clause -->")
         == "(MIT OR Apache-2.0) AND BSD-3-Clause"
     )
     assert (
-        licence_in("# SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note\n")
+        stated_licence("# SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note\n")
         == "GPL-2.0-only WITH Linux-syscall-note"
     )
-    assert licence_in("# SPDX-License-Identifier: \n") == ""
-    assert licence_in("\n" * 5000 + "# SPDX-License-Identifier: MIT") == ""
+    assert stated_licence("# SPDX-License-Identifier: \n") == ""
+    assert stated_licence("\n" * 5000 + "# SPDX-License-Identifier: MIT") == ""
 
 
 def test_only_texts_are_licence_files() -> None:

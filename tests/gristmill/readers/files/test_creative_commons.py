@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.readers.files.creative_commons import creative_commons
+from gristmill.readers.files.creative_commons import creative_commons_licence
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from gristmill.readers.files.creative_commons import creative_commons
     ],
 )
 def test_a_licence_is_known_by_address_or_short_name(text: str, licence: str) -> None:
-    assert creative_commons(text) == licence
+    assert creative_commons_licence(text) == licence

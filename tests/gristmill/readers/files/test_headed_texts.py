@@ -9,7 +9,7 @@ from talklake import talk_file
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
-from gristmill.readers.files.headed_texts import HeadedTexts, header_fields
+from gristmill.readers.files.headed_texts import HeadedTexts, split_text_header
 from gristmill.readers.text import Unfit
 from gristmill.recipes.raw_object import RawObject, Refused
 
@@ -57,9 +57,9 @@ def test_a_text_without_a_valid_header_is_refused(tmp_path: Path, text: str, rea
 
 
 def test_a_header_without_end_is_all_of_the_text() -> None:
-    assert header_fields("A: b") == ({"A": "b"}, "")
+    assert split_text_header("A: b") == ({"A": "b"}, "")
     with pytest.raises(Unfit, match="malformed header"):
-        header_fields("no header\n\ntext")
+        split_text_header("no header\n\ntext")
 
 
 @pytest.mark.skipif(SAMPLES is None, reason="needs GRISTMILL_SAMPLE_DATA")

@@ -14,7 +14,7 @@ from gristmill.readers.mapping.fields import (
     RowTrouble,
     beside,
     field_as_time,
-    joined_text,
+    join_text_fields,
     put,
     take_field,
 )
@@ -90,15 +90,15 @@ def test_what_is_no_time_says_what_to_declare(given: Any, unit: Any, reason: str
 
 
 def test_several_texts_are_joined_unless_all_are_null() -> None:
-    assert joined_text({"a": "", "b": None, "c": "C", "d": "D"}, "|") == "C|D"
-    assert joined_text({"a": "", "b": None}, "|") == ""
+    assert join_text_fields({"a": "", "b": None, "c": "C", "d": "D"}, "|") == "C|D"
+    assert join_text_fields({"a": "", "b": None}, "|") == ""
     for given, reason in (
         ({"a": None, "b": None}, "a, b are null"),
         ({"a": 1, "b": "B"}, "a is no string"),
         ({"a": MISSING, "b": "B"}, "no field 'a'"),
     ):
         with pytest.raises(RowTrouble) as trouble:
-            joined_text(given, "|")
+            join_text_fields(given, "|")
         assert trouble.value.reason == reason
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.readers.mapping.front_matter import first_markdown_heading, front_matter
+from gristmill.readers.mapping.front_matter import first_markdown_heading, split_front_matter
 from gristmill.readers.text import Unfit
 
 
@@ -31,7 +31,7 @@ from gristmill.readers.text import Unfit
     ],
 )
 def test_front_matter_is_read_as_strings_and_taken_off(text: str, matter: Any, rest: str | None) -> None:
-    assert front_matter(text) == (matter, text if rest is None else rest)
+    assert split_front_matter(text) == (matter, text if rest is None else rest)
 
 
 @pytest.mark.slow
@@ -48,12 +48,12 @@ def test_front_matter_is_read_as_strings_and_taken_off(text: str, matter: Any, r
 )
 def test_yaml_that_is_not_valid_or_unbounded_is_refused(yaml: str, why: str) -> None:
     with pytest.raises(Unfit, match=f"^invalid front matter: .*{why}"):
-        front_matter(f"---\n{yaml}\n---\nOnce\n")
+        split_front_matter(f"---\n{yaml}\n---\nOnce\n")
 
 
 def test_front_matter_without_a_text_is_no_document() -> None:
     with pytest.raises(Unfit, match="empty text"):
-        front_matter("---\ntitle: Tales\n---\n\n")
+        split_front_matter("---\ntitle: Tales\n---\n\n")
 
 
 @pytest.mark.parametrize(

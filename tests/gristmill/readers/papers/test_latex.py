@@ -11,7 +11,7 @@ from talklake import talk_file
 
 from gristmill.lake.rows.document import Document
 from gristmill.lake.store.folder import FolderStore
-from gristmill.readers.papers.latex import LatexLines, latex_document_body, without_bibliography, without_comments
+from gristmill.readers.papers.latex import LatexLines, latex_document_body, remove_bibliography, remove_latex_comments
 from gristmill.recipes.raw_object import RawObject, Refused
 
 SAMPLES = os.environ.get("GRISTMILL_SAMPLE_DATA")
@@ -44,14 +44,14 @@ def test_latex_is_kept_as_it_is_unless_asked_otherwise(tmp_path: Path) -> None:
 
 
 def test_each_part_is_left_out_by_itself() -> None:
-    assert without_comments("a\\\\\\% b % c") == "a\\\\\\% b %"
+    assert remove_latex_comments("a\\\\\\% b % c") == "a\\\\\\% b %"
     assert (
-        without_comments("\\begin{lstlisting}\n% a\n\\end{lstlisting}% b")
+        remove_latex_comments("\\begin{lstlisting}\n% a\n\\end{lstlisting}% b")
         == "\\begin{lstlisting}\n% a\n\\end{lstlisting}%"
     )
     assert latex_document_body("no document") == "no document"
     assert latex_document_body("\\begin{document}\ntruncated") == "truncated"
-    assert without_bibliography("a\n\\begin{thebibliography}{9} truncated") == "a\n"
+    assert remove_bibliography("a\n\\begin{thebibliography}{9} truncated") == "a\n"
 
 
 def test_no_text_makes_it_slow() -> None:
@@ -65,7 +65,7 @@ def test_no_text_makes_it_slow() -> None:
             "\\begin{thebibliography}",
             "\\bibliography{",
         ):
-            without_bibliography(latex_document_body(without_comments(piece * 30_000)))
+            remove_bibliography(latex_document_body(remove_latex_comments(piece * 30_000)))
 
     assert cpu_seconds(read_all) < 2
 

@@ -10,7 +10,7 @@ import pytest
 from partkit import Held, flattened, read_parts
 
 from gristmill.lake.rows.raw_parts import RawPart, cut_into_parts
-from gristmill.readers.parts.pages import PartPages, wiki_head
+from gristmill.readers.parts.pages import PartPages, read_wiki_head
 from gristmill.recipes.raw_object import RawObject
 
 HEAD = b'<mediawiki xml:lang="en">\n  <siteinfo>\n    <dbname>enwiki</dbname>\n  </siteinfo>'
@@ -81,5 +81,5 @@ def test_places_lead_back_to_the_object() -> None:
 def test_the_head_is_read_from_the_begin_alone() -> None:
     data = bz2.compress(dump(4000), 1)
     held = Held(data)
-    assert wiki_head(RawObject(held, "a.xml.bz2", "a", len(data))) == HEAD
-    assert wiki_head(RawObject(Held(b"text" * 9), "a.xml", "a", 36)) is None
+    assert read_wiki_head(RawObject(held, "a.xml.bz2", "a", len(data))) == HEAD
+    assert read_wiki_head(RawObject(Held(b"text" * 9), "a.xml", "a", 36)) is None

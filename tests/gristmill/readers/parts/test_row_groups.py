@@ -70,10 +70,10 @@ def test_groups_that_are_not_in_order_are_not_cut(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(row_groups, "column_start", lambda column: 10_000_000 - column.data_page_offset)
     raw = RawObject(Held(data), "a.parquet", "a@", len(data), part=RawPart(0, 1000))
     index = pq.ParquetFile(io.BytesIO(data)).metadata
-    assert [group.number for group in row_groups.own_groups(index, raw)] == [0, 1, 2]
+    assert [group.number for group in row_groups.row_groups_of_part(index, raw)] == [0, 1, 2]
     assert raw.edges == (Edge(0), Edge(len(data)))
     raw.part = RawPart(1000, len(data))
-    assert list(row_groups.own_groups(index, raw)) == []
+    assert list(row_groups.row_groups_of_part(index, raw)) == []
 
 
 def test_a_ranged_file_reads_as_a_file_does() -> None:

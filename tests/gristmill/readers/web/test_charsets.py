@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from gristmill.readers.text import Unfit
-from gristmill.readers.web.charsets import decode_page, decoded_exactly
+from gristmill.readers.web.charsets import decode_html_strictly, decode_page
 
 RUSSIAN = "<p>Мельница мелет зерно.</p>"
 
@@ -54,9 +54,9 @@ def test_characters_that_the_page_itself_replaced_are_not_broken() -> None:
 
 def test_wider_codecs_are_tried_in_turn() -> None:
     assert decode_page("①日本".encode("euc_jis_2004"), "euc-jp")[:2] == ("①日本", "euc_jis_2004")
-    assert decoded_exactly(b"<meta charset=euc-jp>" + "①".encode("euc_jis_2004"), "utf-8").endswith("①")
+    assert decode_html_strictly(b"<meta charset=euc-jp>" + "①".encode("euc_jis_2004"), "utf-8").endswith("①")
     with pytest.raises(Unfit, match="not in its declared encoding: euc_jis_2004"):
-        decoded_exactly(b"<meta charset=euc-jp>\xff\xff", "utf-8")
+        decode_html_strictly(b"<meta charset=euc-jp>\xff\xff", "utf-8")
 
 
 @pytest.mark.parametrize("name", ["hex", "idna", "zlib", "rot13", "undefined", "unicode_escape", "utf-7", "x" * 300])

@@ -11,7 +11,7 @@ from fastwarc.stream_io import BrotliWriter
 from warcfile import http
 
 from gristmill.readers.text import Unfit
-from gristmill.readers.web.http import http_response, plain_body, without_undeclared_gzip
+from gristmill.readers.web.http import parse_http_response, unpack_http_body, without_undeclared_gzip
 
 PAGE = b"<html>" + b"<p>grist</p>" * 900
 
@@ -46,23 +46,27 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("name", PACKERS)
 def test_encodings_of_the_content_are_undone_within_a_bound(name: str) -> None:
     body = PACKERS[name](PAGE)
-    assert plain_body(http_response(http(body, Content_Encoding=name)), 1 << 20) == PAGE
+    assert unpack_http_body(parse_http_response(http(body, Content_Encoding=name)), 1 << 20) == PAGE
     assert (
-        plain_body(http_response(http(chunked(body), Content_Encoding=name, Transfer_Encoding="chunked")), 1 << 20)
+        unpack_http_body(
+            parse_http_response(http(chunked(body), Content_Encoding=name, Transfer_Encoding="chunked")), 1 << 20
+        )
         == PAGE
     )
-    assert plain_body(http_response(http(PAGE, Content_Encoding=name)), 1 << 20) == PAGE  # a crawler has undone it
+    assert (
+        unpack_http_body(parse_http_response(http(PAGE, Content_Encoding=name)), 1 << 20) == PAGE
+    )  # a crawler has undone it
     bomb = PACKERS[name](bytes(20 << 20))
     with pytest.raises(Unfit, match="page too long: more than 1000000 bytes"):
-        plain_body(http_response(http(bomb, Content_Encoding=name)), 1_000_000)
+        unpack_http_body(parse_http_response(http(bomb, Content_Encoding=name)), 1_000_000)
     with pytest.raises(Unfit, match="damaged HTTP body"):
-        plain_body(http_response(http(body[: len(body) // 2], Content_Encoding=name)), 1 << 20)
+        unpack_http_body(parse_http_response(http(body[: len(body) // 2], Content_Encoding=name)), 1 << 20)
 
 
 def test_deflate_without_a_frame_and_two_encodings() -> None:
-    assert plain_body(http_response(http(raw_deflate(PAGE), Content_Encoding="deflate")), 1 << 20) == PAGE
+    assert unpack_http_body(parse_http_response(http(raw_deflate(PAGE), Content_Encoding="deflate")), 1 << 20) == PAGE
     twice = gzip.compress(zlib.compress(PAGE), mtime=0)
-    assert plain_body(http_response(http(twice, Content_Encoding="deflate, gzip")), 1 << 20) == PAGE
+    assert unpack_http_body(parse_http_response(http(twice, Content_Encoding="deflate, gzip")), 1 << 20) == PAGE
 
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
@@ -85,10 +89,10 @@ SKIPPABLE = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
     ],
 )
 def test_all_members_and_frames_are_read_within_the_bound(name: str, body: bytes) -> None:
-    response = http_response(http(body, Content_Encoding=name))
-    assert plain_body(response, len(PAGE)) == PAGE
+    response = parse_http_response(http(body, Content_Encoding=name))
+    assert unpack_http_body(response, len(PAGE)) == PAGE
     with pytest.raises(Unfit, match="page too long"):
-        plain_body(response, len(PAGE) - 1)
+        unpack_http_body(response, len(PAGE) - 1)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,14 @@ def test_all_members_and_frames_are_read_within_the_bound(name: str, body: bytes
 )
 def test_whole_bodies_are_taken_without_the_last_chunk_or_any(body: bytes, odd: list[str]) -> None:
     counted: list[str] = []
-    assert plain_body(http_response(http(body, Transfer_Encoding="chunked")), 1 << 20, counted.append) == PAGE
+    assert (
+        unpack_http_body(parse_http_response(http(body, Transfer_Encoding="chunked")), 1 << 20, counted.append) == PAGE
+    )
     assert counted == odd
-    assert plain_body(http_response(http(b"Add " + PAGE, Transfer_Encoding="chunked")), 1 << 20) == b"Add " + PAGE
+    assert (
+        unpack_http_body(parse_http_response(http(b"Add " + PAGE, Transfer_Encoding="chunked")), 1 << 20)
+        == b"Add " + PAGE
+    )
 
 
 def test_gzip_that_no_field_declares_is_unpacked_or_named() -> None:
@@ -134,18 +143,18 @@ def test_gzip_that_no_field_declares_is_unpacked_or_named() -> None:
 )
 def test_a_body_that_cannot_be_unpacked_is_unfit(response: bytes, reason: str) -> None:
     with pytest.raises(Unfit) as told:
-        plain_body(http_response(response), 1 << 20)
+        unpack_http_body(parse_http_response(response), 1 << 20)
     assert told.value.reason == reason
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"HTTP/1.1 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b", b"x" * 99_999])
 def test_what_is_no_response_is_unfit(content: bytes) -> None:
     with pytest.raises(Unfit, match="malformed HTTP"):
-        http_response(content)
+        parse_http_response(content)
 
 
 def test_lines_that_are_no_fields_are_passed_over_as_browsers_do() -> None:
-    response = http_response(b"HTTP/1.1 404\nContent-Type: TEXT/HTML ; Charset='UTF-8'\nrubbish\n\nbody")
+    response = parse_http_response(b"HTTP/1.1 404\nContent-Type: TEXT/HTML ; Charset='UTF-8'\nrubbish\n\nbody")
     assert (response.status, response.content_type, response.charset, response.body) == (
         404,
         "text/html",

@@ -18,8 +18,8 @@ from gristmill.readers.web.oscar_split import (
     OscarFromWet,
     identify_line_language,
     is_multilingual,
-    long_part,
     quality_warnings,
+    trim_short_edge_lines,
     vote_page_language,
 )
 
@@ -47,7 +47,7 @@ def wet(*lines: str, number: int = 1) -> bytes:
     ],
 )
 def test_the_part_between_long_lines_is_kept(lengths: list[int], kept: list[int] | str) -> None:
-    part = long_part(["é" * length for length in lengths])
+    part = trim_short_edge_lines(["é" * length for length in lengths])
     assert (part if isinstance(part, str) else [len(line) for line in part]) == kept
 
 

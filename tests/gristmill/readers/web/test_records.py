@@ -14,7 +14,7 @@ from warcfile import Reading, http, packed, page, read, record
 from gristmill.errors import DataError
 from gristmill.lake.rows.document import Document
 from gristmill.lake.rows.raw_spans import RawSpan
-from gristmill.readers.web.records import WarcRecord, header_fields, read_warc_records
+from gristmill.readers.web.records import WarcRecord, parse_warc_header, read_warc_records
 from gristmill.recipes.raw_object import Converted, Limits, RawObject
 
 PAGES = [page(n) for n in range(5)]
@@ -163,6 +163,6 @@ def test_a_bomb_is_an_error(tmp_path: Path) -> None:
 
 
 def test_names_and_continued_lines_are_read_as_rfc_822_says() -> None:
-    assert header_fields([b"A: 1\r", b"b:2", b"\t3", b"a: \xe9"]) == {"a": "1, é", "b": "2 3"}
+    assert parse_warc_header([b"A: 1\r", b"b:2", b"\t3", b"a: \xe9"]) == {"a": "1, é", "b": "2 3"}
     with pytest.raises(ValueError, match="nothing"):
-        header_fields([b"nothing"])
+        parse_warc_header([b"nothing"])

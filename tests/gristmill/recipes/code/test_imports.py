@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.plugins import look_again
+from gristmill.plugins import forget_installed_plugins
 from gristmill.recipes.code.digest import code_of
 from gristmill.recipes.shelf import read_shelf
 from gristmill.recipes.tagger import Tagger
@@ -74,9 +74,9 @@ def plugin(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {place.name}\nVersion: 1\n")
     (info / "entry_points.txt").write_text(f"[gristmill.taggers]\n{place.name}-1 = {place.name}:TAGGER\n")
     monkeypatch.syspath_prepend(str(site))
-    look_again()
+    forget_installed_plugins()
     yield place
-    look_again()
+    forget_installed_plugins()
 
 
 def test_an_installed_plugin_does_not_run_from_bytecode_of_an_earlier_text(package: Path, plugin: Path) -> None:

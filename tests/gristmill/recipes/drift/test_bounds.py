@@ -5,13 +5,13 @@ import pytest
 
 from gristmill.errors import RecipeError
 from gristmill.lake.rows.document import Document
-from gristmill.recipes.adopted.dataset import not_converted
+from gristmill.recipes.adopted.dataset import refuse_conversion
 from gristmill.recipes.drift.bounds import Bounds
 from gristmill.recipes.duplicates.dedupe import Dedupe
 from gristmill.recipes.duplicates.units import DocumentUnits, LineUnits
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.label import Score
-from gristmill.recipes.mix import Mix, Stream, selection_recipe
+from gristmill.recipes.mix import Mix, Stream, recipe_of_selection
 from gristmill.recipes.rules import Rule, field
 from gristmill.recipes.source import Revision, Source
 from gristmill.recipes.tagger import Label, Tagger
@@ -36,7 +36,7 @@ def unlabelled(document: Document) -> dict[str, Label]:  # noqa: ARG001 - a tagg
 
 
 def source(**bounds: Any) -> Source:
-    return Source(name="pages", convert=not_converted, bounds=Bounds(**bounds))
+    return Source(name="pages", convert=refuse_conversion, bounds=Bounds(**bounds))
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_dedupe_recipe_bounds_marked_documents_and_no_smaller_units() -> None:
 
 def test_bounds_and_accept_enter_no_digest() -> None:
     free, bound = Stream(source="pages", version="v1", **RULES), stream(rows=(0.5, 2), dropped={"*": 0.5})
-    digests = {selection_recipe("blend", each, draft=False).digest for each in (free, bound)}
+    digests = {recipe_of_selection("blend", each, draft=False).digest for each in (free, bound)}
     assert len(digests) == 1
     assert free.parameters() == bound.parameters()
-    plain = Source(name="pages", convert=not_converted)
+    plain = Source(name="pages", convert=refuse_conversion)
     changed = replace(plain, bounds=Bounds(rows=(0.5, 2)), accept="2025-06")
     assert changed.conversion_parameters() == plain.conversion_parameters()
     assert Mix(name="blend", streams=(bound,)).streams[0].bounds == bound.bounds
@@ -115,4 +115,4 @@ def test_bounds_and_accept_enter_no_digest() -> None:
 @pytest.mark.parametrize("accept", ["a/b", "..", "-x", "x.run"])
 def test_accept_names_a_snapshot(accept: str) -> None:
     with pytest.raises(RecipeError, match=r"accept is .*; give the key of a snapshot"):
-        Source(name="pages", convert=not_converted, accept=accept)
+        Source(name="pages", convert=refuse_conversion, accept=accept)

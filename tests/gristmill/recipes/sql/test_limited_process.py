@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.recipes.sql.limited_process import LimitedProcess, why_ended
+from gristmill.recipes.sql.limited_process import LimitedProcess, process_end_reason
 from gristmill.recipes.sql.worker import ProcessLimits
 
 LIMITS = ProcessLimits(seconds=1.5, memory=300 << 20)
@@ -43,4 +43,4 @@ def test_a_process_gets_the_named_variables_of_this_one_and_those_that_are_given
     ],
 )
 def test_the_exit_code_says_why_a_process_ended(code: int, words: str) -> None:
-    assert why_ended(code, LIMITS, "jq") == words
+    assert process_end_reason(code, LIMITS, "jq") == words

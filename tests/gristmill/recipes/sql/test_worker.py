@@ -2,7 +2,7 @@ import duckdb
 import pytest
 
 from gristmill.recipes.sql.rule_sql import allowed_functions, open_sandbox
-from gristmill.recipes.sql.worker import find_fault, first_line
+from gristmill.recipes.sql.worker import find_invalid_rule, first_message_line
 
 COLUMNS = (("n", "BIGINT"), ("text", "VARCHAR"))
 
@@ -18,7 +18,7 @@ COLUMNS = (("n", "BIGINT"), ("text", "VARCHAR"))
 )
 def test_the_first_rule_with_a_fault_is_named_by_its_number(wheres: list[str], number: int, words: str) -> None:
     connection = open_sandbox()
-    found = find_fault(connection, allowed_functions(connection), COLUMNS, wheres)
+    found = find_invalid_rule(connection, allowed_functions(connection), COLUMNS, wheres)
     assert found is not None
     assert found[0] == number
     assert words in found[1]
@@ -26,10 +26,10 @@ def test_the_first_rule_with_a_fault_is_named_by_its_number(wheres: list[str], n
 
 def test_valid_rules_have_no_fault() -> None:
     connection = open_sandbox()
-    assert find_fault(connection, allowed_functions(connection), COLUMNS, ["n > 1", "text LIKE 'a%'"]) is None
+    assert find_invalid_rule(connection, allowed_functions(connection), COLUMNS, ["n > 1", "text LIKE 'a%'"]) is None
 
 
 def test_of_an_error_only_the_first_line_is_told() -> None:
-    assert first_line(duckdb.Error("what it is\n\nLINE 1: where it is")) == "what it is"
-    assert first_line(duckdb.Error("x" * 300)) == "x" * 200
-    assert first_line(duckdb.Error("")) == "Error"
+    assert first_message_line(duckdb.Error("what it is\n\nLINE 1: where it is")) == "what it is"
+    assert first_message_line(duckdb.Error("x" * 300)) == "x" * 200
+    assert first_message_line(duckdb.Error("")) == "Error"

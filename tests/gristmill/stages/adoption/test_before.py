@@ -36,7 +36,7 @@ def test_an_audit_finds_what_the_blocking_checks_did_not(
     write_rows(top / "v1" / "documents" / "b.jsonl.gz", [document("8")])
     source = Adopted(name="s2", root=str(top), folders=("v0", "v1"))
     monkeypatch.setattr(grinder, "metadata_digest", lambda _: b"")
-    monkeypatch.setattr(step, "ids_stable", lambda *_: Verdict("ids_stable", passed=True, description="a lie"))
+    monkeypatch.setattr(step, "check_stable_ids", lambda *_: Verdict("ids_stable", passed=True, description="a lie"))
     adopt(mill, source)
     path = f"{top}/v0/documents/a.jsonl.gz"
     assert sorted(found(mill)) == [

@@ -26,7 +26,7 @@ from gristmill.recipes.source import Source
 from gristmill.stages.adoption.step import AdoptionStep
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.tagging.step import TaggingStep
-from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.audit import audit_ledger, ledger_paths_to_audit
 
 TOXIC = Rule("toxic", "toxicity__toxicity > 0.55", "too toxic")
 COLUMNS = (
@@ -55,7 +55,7 @@ def test_a_dataset_of_dolma_is_used_where_it_is(dolma: Path, mill: Mill, tmp_pat
     assert (mixed.totals["rows"], mixed.dropped) == (5, {"toxic": 5})
     tagging = TaggingStep("dolma", "v0", "all", mill.tagging("words-1").taggers, ("gristmill", "testshelf"))
     assert mill.make(tagging).totals["rows"] == 10
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 7
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]] * 7
     assert stamps(root) == before
     kept = gzip.decompress((root / "documents" / "000.json.gz").read_bytes()).splitlines()[:5]
     assert mill.lines(place(mix_asset("blend", "dolma"), "all").shard("000")) == kept
@@ -124,7 +124,7 @@ def test_every_packing_depth_and_snapshot_is_read(mill: Mill, tmp_path: Path) ->
     mix = Mix(name="blend", streams=(Stream(source="dolma", version="v0"),))
     mill.make(stream_step(mix, "dolma", "2024", ()))
     assert mill.ids(place(mix_asset("blend", "dolma"), "2024"), "b") == ["4"]
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 3
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]] * 3
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_versions_side_by_side_keep_ids_and_metadata(mill: Mill, tmp_path: Path)
         documents_asset("s2", "v1"): 3,
         documents_asset("s2", "v1_6"): 2,
     }
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 3
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]] * 3
     changed = [document(str(n), metadata={"doi": n + (n == 3)}) for n in range(1, 4)]
     write_rows(tmp_path / "d" / "v1" / "documents" / "6f" / "a.jsonl.gz", changed)
     with pytest.raises(
@@ -268,7 +268,7 @@ def test_integer_ids_are_their_decimal_digits_in_every_step(mill: Mill, tmp_path
     assert (mixed.totals["rows"], mixed.dropped) == (3, {"low": 2})
     tagging = TaggingStep("numbers", "v0", "all", mill.tagging("words-1").taggers, ("gristmill", "testshelf"))
     assert mill.make(tagging).totals["rows"] == 5
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 6
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]] * 6
     reader = open_lake(str(mill.root), shelves=("gristmill",))
     assert [row["id"] for row in reader.documents("numbers/v0", columns=["id"])] == [str(each) for each in ids]
 
@@ -290,7 +290,7 @@ def test_a_bucket_is_adopted_with_credentials_of_its_own(
     stream = Stream(source="dolma", version="v0", columns=COLUMNS[:1], exclude=(TOXIC,))
     mix = Mix(name="blend", streams=(stream,))
     assert mill.make(stream_step(mix, "dolma", "all", ())).totals["rows"] == 5
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]] * 3
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]] * 3
     assert [(entry.path, entry.etag) for entry in bucket.list("")] == before
     assert SECRET.encode() not in b"".join(mill.tree().values())
 
@@ -311,5 +311,5 @@ def test_a_late_worker_does_not_replace_the_id_index_of_a_newer_run(
     before_any(monkeypatch, "put_if", where.index("000"), newer)
     with pytest.raises(StoreError):
         adopt(mill, source)
-    assert [audit_ledger(mill.store, path, print) for path in audited_ledgers(mill.store)] == [[]]
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]]
     assert adopt(mill, source)[where.asset].totals["rows"] == 6

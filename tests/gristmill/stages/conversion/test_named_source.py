@@ -15,7 +15,7 @@ from gristmill.readers.dolma import DolmaLines
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.catalogue import Catalogue
 from gristmill.recipes.source import Source
-from gristmill.stages.conversion.named_source import named_otherwise
+from gristmill.stages.conversion.named_source import other_source_line
 from gristmill.stages.conversion.step import ConversionStep
 
 FORUM = Source(name="forum", convert=JsonLines(source="forums"))
@@ -63,11 +63,11 @@ def test_a_lake_that_was_made_so_keeps_its_documents_and_plan_says_it(
 def test_rows_that_carry_their_own_source_are_read_by_any_reader(mill: Mill) -> None:
     mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one", "site": "here"}], source="forum")
     assert converted(mill, replace(FORUM, convert=JsonLines(source="any", source_key="site"))) == ["here"]
-    told = named_otherwise(mill.store, mill.documents(source="forum"))
+    told = other_source_line(mill.store, mill.documents(source="forum"))
     assert told.startswith("sources/forum/v0/documents: documents have a source of their own, such as 'here';")
     mill.raw("a.jsonl.gz", [{"id": "d0", "text": "one"}])
     mill.convert()
-    assert named_otherwise(mill.store, mill.documents()) == ""
+    assert other_source_line(mill.store, mill.documents()) == ""
 
 
 def test_make_says_once_that_documents_have_another_source(mill: Mill) -> None:

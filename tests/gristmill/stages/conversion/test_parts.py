@@ -24,10 +24,10 @@ from gristmill.readers.parts import lines
 from gristmill.recipes.raw_object import RawObject
 from gristmill.recipes.shelf import find_recipe
 from gristmill.recipes.source import OneToOne, Source, Split
-from gristmill.stages.conversion.parts import parts_meet, recorded_part_edges, reported_part_edges
+from gristmill.stages.conversion.parts import check_parts_meet, recorded_part_edges, reported_part_edges
 from gristmill.stages.conversion.step import ConversionStep
 from gristmill.tracing.raw import Shelves
-from gristmill.tracing.trace import document_trace
+from gristmill.tracing.trace import trace_document
 
 SHELVES = ("gristmill", "cutshelf")
 
@@ -63,7 +63,7 @@ def test_large_objects_become_shards_of_their_parts_and_small_ones_stay_whole(mi
     whole = [json.loads(line)["id"] for data in (plain, gzip.decompress(members)) for line in data.splitlines()]
     assert made == [*whole, "90000", "90001", "90002"]
     assert ledger.totals["rows"] == len(made)
-    assert parts_meet(mill.store, where, list(table.values())).passed
+    assert check_parts_meet(mill.store, where, list(table.values())).passed
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "b.jsonl.gz"])
@@ -145,7 +145,7 @@ def test_trace_leads_from_a_document_of_a_part_to_its_bytes(mill: Mill) -> None:
     put(mill, "b.jsonl.gz", b"".join(members))
     mill.make(step())
     for id_, stored in (("70", plain), ("21013", b"".join(members))):
-        (found,) = document_trace(mill.store, "cut", id_, Shelves(SHELVES, {}))
+        (found,) = trace_document(mill.store, "cut", id_, Shelves(SHELVES, {}))
         raw = found.raw
         assert raw is not None
         assert raw.range is not None
@@ -180,7 +180,7 @@ def test_each_gap_and_overlap_is_seen(mill: Mill) -> None:
     where = mill.documents(source="cut")
     table = [shard for shard in mill.table(where).values() if "part" in shard.extra]
     for number in range(len(table)):
-        assert not parts_meet(mill.store, where, table[:number] + table[number + 1 :]).passed
+        assert not check_parts_meet(mill.store, where, table[:number] + table[number + 1 :]).passed
 
     def moved(number: int, place: int, by: int) -> list[Shard]:
         part = json.loads(json.dumps(table[number].extra["part"]))
@@ -193,7 +193,7 @@ def test_each_gap_and_overlap_is_seen(mill: Mill) -> None:
     for number in range(len(table)):
         for place in (3, 4):
             for by in (-1, 1):
-                assert not parts_meet(mill.store, where, moved(number, place, by)).passed
+                assert not check_parts_meet(mill.store, where, moved(number, place, by)).passed
 
 
 def test_a_converter_that_reads_no_parts_is_refused_when_it_is_declared_or_when_it_ends() -> None:
@@ -239,7 +239,7 @@ def test_the_blocks_of_all_parts_have_the_checksum_of_their_bz2_stream(mill: Mil
     edges = [edges for edges in (recorded_part_edges(row, "") for row in table) if edges is not None]
     assert len(edges) > 1
     assert any(each.sums for each in edges)
-    assert parts_meet(mill.store, mill.documents(source="cut"), table).passed
+    assert check_parts_meet(mill.store, mill.documents(source="cut"), table).passed
 
 
 @pytest.mark.slow

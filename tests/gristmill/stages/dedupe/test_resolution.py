@@ -20,14 +20,14 @@ from gristmill.stages.dedupe.labels.step import DedupeLabelsStep
 from gristmill.stages.dedupe.largest_clusters import LargestCluster
 from gristmill.stages.dedupe.resolution import (
     compose_resolution,
-    extend_order,
-    read_order,
+    order_with_new_snapshots,
+    read_dedupe_order,
     read_resolution,
     resolution_path,
-    why_unresolved,
+    unresolved_reasons,
 )
 from gristmill.stages.fingerprints.binary_part import BinaryPartRecord, file_of_part, seal_row
-from gristmill.stages.fingerprints.order import Order, Ranked, order_path
+from gristmill.stages.fingerprints.order import Order, Ranked, dedupe_order_path
 from gristmill.verification.audit import audit_ledger
 
 TEXTS, NEAR, ONE = "texts-1", "near-1", [[0, 3, 1]]
@@ -92,7 +92,7 @@ def test_a_later_snapshot_changes_no_label_of_an_earlier_one_though_its_key_come
     assert (SET, "a") not in made
     assert pages.store.read(place(SET, "a").ledger) == before
     assert labels(pages, TEXTS, "0") == {"x0": {"duplicate": ONE}, "x1": {"duplicate": ONE}}
-    order, _ = read_order(pages.store, TEXTS)
+    order, _ = read_dedupe_order(pages.store, TEXTS)
     assert [(each.snapshot, each.round) for each in order.entries] == [("a", 1), ("b", 1), ("0", 2)]
 
 
@@ -116,7 +116,7 @@ def test_a_resolution_says_which_snapshots_it_leaves_out(pages: Mill) -> None:
     assert any(
         "never resolved" in line and f"without dedupe/{TEXTS}/fingerprints/pages (0)" in line for line in pages.said
     )
-    order, _ = read_order(pages.store, TEXTS)
+    order, _ = read_dedupe_order(pages.store, TEXTS)
     assert [each.snapshot for each in order.entries] == ["a", "b"]
 
 
@@ -168,7 +168,7 @@ def test_clusters_that_an_older_version_gave_one_number_are_told_apart(mill: Mil
     rows = [seal_row(row, record)]
     mill.store.put(there.table, pack_table(rows))
     mill.store.put(there.ledger, as_json(compose_ledger(there, head.recipe, head.inputs, rows)))
-    found, _ = compose_resolution(mill.store, "near-1", read_order(mill.store, "near-1")[0])
+    found, _ = compose_resolution(mill.store, "near-1", read_dedupe_order(mill.store, "near-1")[0])
     assert found.largest == (LargestCluster(3, "pages", "a", "x", 0), LargestCluster(2, "pages", "b", "x", 0))
 
 
@@ -184,12 +184,12 @@ def test_a_set_waits_for_the_resolution_of_its_documents(pages: Mill) -> None:
 def test_two_resolutions_cannot_both_write_the_order(pages: Mill) -> None:
     resolved(pages, "dedupe/texts-1/fingerprints")
     recipe = known().dedupes[TEXTS]
-    assert [(each.snapshot, each.round) for each in extend_order(pages.store, recipe, ()).entries] == [
+    assert [(each.snapshot, each.round) for each in order_with_new_snapshots(pages.store, recipe, ()).entries] == [
         ("a", 1),
         ("b", 1),
     ]
     with pytest.raises(Conflict):
-        pages.store.put_if(order_path(TEXTS), b"{}", None)
+        pages.store.put_if(dedupe_order_path(TEXTS), b"{}", None)
 
 
 def test_the_audit_proves_a_resolution_and_finds_a_forged_one(pages: Mill) -> None:
@@ -199,7 +199,7 @@ def test_the_audit_proves_a_resolution_and_finds_a_forged_one(pages: Mill) -> No
     path = resolution_path(TEXTS)
     pages.store.put(path, pages.store.read(path).replace(b'"duplicates":2', b'"duplicates":1'))
     assert [finding.path for finding in audit_ledger(pages.store, ledger, pages.said.append)] == [path]
-    assert why_unresolved(pages.store, known().dedupes[TEXTS], ()) != ()
+    assert unresolved_reasons(pages.store, known().dedupes[TEXTS], ()) != ()
     resolved(pages, TEXTS)
     assert audit_ledger(pages.store, ledger, pages.said.append) == []
 
@@ -215,20 +215,20 @@ def test_a_lost_order_is_restored_from_the_last_resolution(pages: Mill) -> None:
     resolved(pages, TEXTS)
     put(pages, "0", "x", "red", "one")
     resolved(pages, TEXTS)
-    before = pages.store.read(order_path(TEXTS))
-    pages.store.delete([order_path(TEXTS)])
-    assert _audited(pages) == [order_path(TEXTS)]
-    assert "restored" in why_unresolved(pages.store, known().dedupes[TEXTS], ())[0]
+    before = pages.store.read(dedupe_order_path(TEXTS))
+    pages.store.delete([dedupe_order_path(TEXTS)])
+    assert _audited(pages) == [dedupe_order_path(TEXTS)]
+    assert "restored" in unresolved_reasons(pages.store, known().dedupes[TEXTS], ())[0]
     assert resolved(pages, TEXTS) == []
-    assert pages.store.read(order_path(TEXTS)) == before
+    assert pages.store.read(dedupe_order_path(TEXTS)) == before
     assert _audited(pages) == []
 
 
 def test_no_order_is_begun_anew_if_the_result_of_the_last_resolution_is_lost_too(pages: Mill) -> None:
     resolved(pages, TEXTS)
-    pages.store.delete([order_path(TEXTS), resolution_path(TEXTS)])
+    pages.store.delete([dedupe_order_path(TEXTS), resolution_path(TEXTS)])
     with pytest.raises(DataError, match="lost"):
-        extend_order(pages.store, known().dedupes[TEXTS], ())
+        order_with_new_snapshots(pages.store, known().dedupes[TEXTS], ())
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_recipes_of_sources_that_are_not_those_of_the_order_are_refused(
 ) -> None:
     resolved(pages, TEXTS)
     recipe = replace(known().dedupes[TEXTS], sources=sources)
-    for ask in (why_unresolved, extend_order):
+    for ask in (unresolved_reasons, order_with_new_snapshots):
         with pytest.raises(RecipeError, match="take the next number") as refused:
             ask(pages.store, recipe, editions)
         assert words in str(refused.value)
@@ -277,11 +277,11 @@ def test_an_order_that_was_edited_is_refused_and_found(
     pages: Mill, edit: Callable[[Order], tuple[Ranked, ...]]
 ) -> None:
     resolved(pages, TEXTS)
-    order, _ = read_order(pages.store, TEXTS)
-    pages.store.put(order_path(TEXTS), as_json(Order(edit(order))))
+    order, _ = read_dedupe_order(pages.store, TEXTS)
+    pages.store.put(dedupe_order_path(TEXTS), as_json(Order(edit(order))))
     with pytest.raises(DataError, match="not those of the last resolution"):
-        why_unresolved(pages.store, known().dedupes[TEXTS], ())
-    assert _audited(pages) == [order_path(TEXTS)]
+        unresolved_reasons(pages.store, known().dedupes[TEXTS], ())
+    assert _audited(pages) == [dedupe_order_path(TEXTS)]
 
 
 @pytest.mark.parametrize("damaged", [b"", b"{"])
@@ -301,7 +301,7 @@ def test_clusters_whose_index_is_lost_are_made_again(pages: Mill) -> None:
     path, _ = file_of_part(part, partition.table, "0.index")
     before = pages.store.read(path)
     pages.store.delete([path])
-    assert "clusters" in why_unresolved(pages.store, known().dedupes[NEAR], ())[0]
+    assert "clusters" in unresolved_reasons(pages.store, known().dedupes[NEAR], ())[0]
     resolved(pages, NEAR)
     assert pages.store.read(path) == before
 

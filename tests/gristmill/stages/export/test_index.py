@@ -16,7 +16,7 @@ from gristmill.formats.oscar.checksums import write_checksums
 from gristmill.lake.ledger.index_ledger import read_index_ledger
 from gristmill.recipes.export import Oscar
 from gristmill.stages.export import oscar
-from gristmill.stages.export.index import old_release, release_folder
+from gristmill.stages.export.index import is_old_release, release_folder
 from gristmill.stages.export.release import WRITING
 from gristmill.stages.mixing.step import stream_step
 
@@ -75,8 +75,8 @@ def test_another_release_has_another_folder_and_the_old_one_stays_until_it_is_co
     assert {name: exported.store.read(first.folder + name) for name in before} == before
     ledger = read_index_ledger(exported.store, f"{INDEX}/ledger.json")
     assert ledger is not None
-    assert old_release(ledger, first.folder + "en/en.jsonl.gz")
-    assert not old_release(ledger, second.folder + "en/en.jsonl.gz")
+    assert is_old_release(ledger, first.folder + "en/en.jsonl.gz")
+    assert not is_old_release(ledger, second.folder + "en/en.jsonl.gz")
 
 
 def test_an_index_with_the_same_release_does_not_copy_it_again(exported: Mill) -> None:

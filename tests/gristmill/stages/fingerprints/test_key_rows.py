@@ -7,12 +7,12 @@ import pytest
 
 from gristmill.errors import MalformedRow
 from gristmill.lake.rows.batches import decode_rows
-from gristmill.stages.fingerprints.key_rows import MEND, keyed_row, row_keys
+from gristmill.stages.fingerprints.key_rows import MEND, keyed_row_type, row_keys
 
 
 def keys(key: str, *rest: str) -> tuple[list[str | None], Counter[str]]:
     block = "".join(f'{{"id":"{n}","source":"s","text":"t{n}"{each}}}\n' for n, each in enumerate(rest)).encode()
-    rows = decode_rows(msgspec.json.Decoder(keyed_row(key)), block, "a.gz", 0, MEND)
+    rows = decode_rows(msgspec.json.Decoder(keyed_row_type(key)), block, "a.gz", 0, MEND)
     counts = Counter[str]()
     return row_keys(rows, key, counts), counts
 

@@ -3,7 +3,7 @@ from testkit import Mill, lines, put_list
 from wholelake import reseal, table
 
 from gristmill.lake.rows.blocklists.blocklist import Blocklist
-from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, shards_touched_by_blocklists
 
 
 def test_a_blocklist_grinds_only_the_shards_that_it_touches(mill: Mill) -> None:
@@ -37,7 +37,7 @@ def test_a_slice_is_touched_where_a_list_that_it_knows_changed(mill: Mill) -> No
     def touched(*names: str, rows: list[dict[str, str]]) -> list[str]:
         pairs = {(row["source"], row["id"]): row["reason"] for row in rows}
         blocked = hashes_by_name([Blocklist(name, pairs) for name in names])
-        return touched_shards(mill.store, mill.stream(), mill.documents(), blocked)
+        return shards_touched_by_blocklists(mill.store, mill.stream(), mill.documents(), blocked)
 
     assert touched("takedowns", rows=[entry]) == []  # the slice is not finished
     mill.mix(stream(blocklists=("takedowns",)))

@@ -13,8 +13,8 @@ from gristmill.lake.address import Place, cache_asset, place
 from gristmill.lake.ledger.files import read_head, read_ledger
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.tokenizer import Tokenizer, Training
-from gristmill.stages.mixing.held_out import HELD_OUT, check_divided, check_one_key, held_rows
-from gristmill.stages.mixing.index import current_mix_index, index_mix
+from gristmill.stages.mixing.held_out import HELD_OUT, check_divided, check_one_key, held_out_row_flags
+from gristmill.stages.mixing.index import current_mix_index, write_mix_index
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.stages.tokenization.training import make_tokenizer
@@ -40,7 +40,7 @@ def audited(mill: Mill, *places: Place) -> list[str]:
 def held_ids(mill: Mill) -> set[str]:
     found = set()
     for name, shard in mill.table(mill.stream()).items():
-        flags = held_rows(shard)
+        flags = held_out_row_flags(shard)
         assert flags is not None
         found |= {id_ for id_, flag in zip(mill.ids(mill.stream(), name), flags, strict=True) if flag}
     return found
@@ -103,7 +103,7 @@ def test_a_damaged_bitmap_names_the_shard(keyed: Mill) -> None:
     shard = keyed.table(keyed.stream())["a"]
     shard.extra["held"] = "AAAA"
     with pytest.raises(DataError, match="shard a of a mix: a bitmap of rows cannot be read"):
-        held_rows(shard)
+        held_out_row_flags(shard)
 
 
 def test_a_key_with_one_value_for_all_documents_closes_no_index(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_key_with_one_value_for_all_documents_closes_no_index(tmp_path: Path) 
         with pytest.raises(
             DataError, match=r"mix 'blend': (0|60) of 60 documents are held out .*another validation_key"
         ):
-            index_mix(mill.store, mix, {"pages": mill.source()}, {"pages": (SNAPSHOT,)})
+            write_mix_index(mill.store, mix, {"pages": mill.source()}, {"pages": (SNAPSHOT,)})
     assert mill.store.head("mixes/blend/index/index.json") is None
 
 

@@ -11,7 +11,7 @@ from wholelake import reseal
 from gristmill.lake.rows.bitmap import pack_bits
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.rules import Rule, field, score
-from gristmill.stages.mixing.held_out import held_rows
+from gristmill.stages.mixing.held_out import held_out_row_flags
 from gristmill.verification.audit import audit_ledger
 
 RULES = {
@@ -37,7 +37,7 @@ def test_what_mixing_writes_follows_from_the_keys(tmp_path: Path, mix: Mix) -> N
 def test_a_row_on_the_other_side_is_found(tmp_path: Path, mix: Mix) -> None:
     mill = start(tmp_path, mix)
     a, b = (mill.table(mill.stream())[name] for name in "ab")
-    flags = held_rows(b)
+    flags = held_out_row_flags(b)
     assert flags is not None
     flags[3] = not flags[3]
     reseal(mill, mill.stream(), [a, msgspec.structs.replace(b, extra={"held": pack_bits(flags)})])

@@ -7,7 +7,7 @@ from testkit import Mill, make_documents
 from gristmill.errors import DataError, NewerSchema
 from gristmill.lake.address import mix_index
 from gristmill.recipes.mix import Mix
-from gristmill.stages.mixing.index import Index, index_mix, read_index, why_mix_open
+from gristmill.stages.mixing.index import Index, read_index, why_mix_open, write_mix_index
 from gristmill.stages.mixing.step import stream_step
 
 BLEND = Mix(name="blend", streams=(stream(),))
@@ -26,7 +26,7 @@ def sized(mill: Mill, snapshot: str, rows: int, start: int = 0) -> None:
 
 def close(mill: Mill, *known: str, snapshots: str = "accumulate") -> Index:
     source = replace(mill.source(), snapshots=snapshots)  # type: ignore[arg-type]  # one of two words
-    return index_mix(mill.store, BLEND, {"pages": source}, {"pages": known})
+    return write_mix_index(mill.store, BLEND, {"pages": source}, {"pages": known})
 
 
 def test_what_is_finished_is_taken_and_what_is_known_besides_is_absent(mill: Mill) -> None:
@@ -103,7 +103,7 @@ def test_a_slice_of_what_its_stream_read_before_is_not_taken(mill: Mill) -> None
     """2024 is a snapshot of both: until its new slice is made, it is absent. Nothing makes that of 2023 again."""
     mixed(mill, "2023", "2024")
     other = replace(BLEND, streams=(stream(version="v1"),))
-    index = index_mix(mill.store, other, {"pages": mill.source()}, {"pages": ("2024",)})
+    index = write_mix_index(mill.store, other, {"pages": mill.source()}, {"pages": ("2024",)})
     assert (index.slices, index.absent) == ((), ("pages/2024",))
     assert [each.snapshot for each in close(mill, "2024").slices] == ["2023", "2024"]
 

@@ -13,7 +13,7 @@ from gristmill.lake.address import blocklist_path
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import field, score
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import stream_step
 
 WORDS = score("words-1__count", name="words")
@@ -40,7 +40,7 @@ def close(mill: Mill, *streams: Stream) -> None:
     for each in streams:
         mill.make(stream_step(mix, each.key, SNAPSHOT, SHELVES))
     known = {each.key: [SNAPSHOT] for each in streams}
-    index_mix(mill.store, mix, dict.fromkeys(known, mill.source()), known)
+    write_mix_index(mill.store, mix, dict.fromkeys(known, mill.source()), known)
 
 
 CASES: dict[str, tuple[Callable[[Mill], object] | None, dict[str, Any], tuple[str, ...]]] = {

@@ -6,7 +6,7 @@ from testkit import SHELVES, SNAPSHOT, Mill, make_documents
 from gristmill.errors import DataError
 from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule, field
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import stream_step
 
 NUMBER = (field("metadata.number", "BIGINT"),)
@@ -26,7 +26,7 @@ def closed(root: Path, *streams: Stream) -> Mix:
     for each in streams:
         mill.make(stream_step(mix, each.key, SNAPSHOT, SHELVES))
     keys = [each.key for each in streams]
-    index_mix(mill.store, mix, dict.fromkeys(keys, mill.source()), {key: [SNAPSHOT] for key in keys})
+    write_mix_index(mill.store, mix, dict.fromkeys(keys, mill.source()), {key: [SNAPSHOT] for key in keys})
     return mix
 
 

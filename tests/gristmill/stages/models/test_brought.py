@@ -14,7 +14,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.models.model import Model
 from gristmill.recipes.models.onnx import onnx_tagger
 from gristmill.stages.models.brought import brought_files
-from gristmill.stages.models.local_copy import local_files
+from gristmill.stages.models.local_copy import copy_models_locally
 from gristmill.stages.models.training import make_model, read_metrics
 
 LID = Path(__file__).parents[4] / "gristmill" / "models" / "lid.176.ftz"
@@ -84,7 +84,7 @@ def brought_classifier(folder: Path, data: bytes) -> Model:
 
 def test_a_brought_onnx_classifier_scores_documents(mill: Mill, tmp_path: Path) -> None:
     ledger, _ = make_model(mill.store, brought_classifier(tmp_path, classifier([[0.0], [3.0]])), mill.said.append)
-    files = local_files(mill.store, {"mills-1": ledger.fingerprint}, tmp_path / "copies")
+    files = copy_models_locally(mill.store, {"mills-1": ledger.fingerprint}, tmp_path / "copies")
     tagger = onnx_tagger("mills-1", "mills-1", ("mills",), output="number").opened(files)
     assert tagger.look([Document(id="a", text="a mill mill", source="tales")]) == {"mills": [2.0]}
 

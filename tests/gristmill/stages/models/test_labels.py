@@ -16,7 +16,7 @@ from gristmill.lake.ledger.folders.whole_folder import is_being_written
 from gristmill.lake.store.disk.old_file import OldFile
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
-from gristmill.pipeline.models import folder_state
+from gristmill.pipeline.models import model_state
 from gristmill.readers.delimited import DelimitedRows
 from gristmill.readers.jsonl import JsonLines
 from gristmill.recipes.models.labelled_set import Draw, LabelledSet
@@ -159,17 +159,17 @@ def test_a_document_that_no_blocklist_names_any_more_comes_back(mill: Mill, tmp_
     ledger, _ = make_labels(mill.store, labelled, mill.said.append)
     assert (rows(mill), len(ledger.facts[LISTED])) == ([("train", "0", "fool"), ("train", "1", "hm")], 1)
     listed(mill, "b", "more")  # what the set never had, comes and goes
-    assert folder_state(mill.store, labelled).state == "finished"
+    assert model_state(mill.store, labelled).state == "finished"
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)
     listed(mill)
-    found = folder_state(mill.store, labelled)
+    found = model_state(mill.store, labelled)
     assert (found.state, found.why[0].partition(";")[0]) == (
         "changed",
         "it left out a document that no blocklist names any more",
     )
     again, made = make_labels(mill.store, labelled, mill.said.append)
     assert (made, len(rows(mill)), again.facts["left out"]) == (True, 3, {})
-    assert folder_state(mill.store, labelled).state == "finished"
+    assert model_state(mill.store, labelled).state == "finished"
 
 
 def test_a_set_of_an_older_version_that_left_documents_out_is_made_once_more(mill: Mill, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ OWN = LabelledSet(name="own", file="lake:inputs/own.jsonl", sha256="SHA256", rea
 RUN = """
 import sys
 from gristmill.lake.store.open import open_store
-from gristmill.pipeline.models import folder_state
+from gristmill.pipeline.models import model_state
 from gristmill.recipes.models.labelled_set import LabelledSet
 from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.models.labels import make_labels, read_labels
@@ -306,12 +306,12 @@ def test_a_set_whose_run_was_killed_as_it_wrote_is_made_again(mill: Mill, tmp_pa
     labelled = brought(tmp_path, b"class,text\nrude,fool\ncalm,hello\n")
     ledger, _ = make_labels(mill.store, labelled, mill.said.append)
     mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
-    assert folder_state(mill.store, labelled).state == "missing"
+    assert model_state(mill.store, labelled).state == "missing"
     assert [each.path for each in folder_findings(mill.store, ledger.asset, mill.said.append)] == [
         "labels/remarks/writing.json"
     ]
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, False)  # it was killed before, or at the end
-    assert folder_state(mill.store, labelled).state == "finished"
+    assert model_state(mill.store, labelled).state == "finished"
     mill.store.put("labels/remarks/writing.json", b'{"token":"killed"}')
     mill.store.put("labels/remarks/rows.jsonl", b"{}")
     assert make_labels(mill.store, labelled, mill.said.append) == (ledger, True)

@@ -10,7 +10,7 @@ from testkit import Mill
 
 from gristmill.errors import DataError, StoreError
 from gristmill.stages.models import local_copy
-from gristmill.stages.models.local_copy import copies_folder, local_files
+from gristmill.stages.models.local_copy import copy_models_locally, model_copies_folder
 from gristmill.stages.models.training import make_model
 
 
@@ -23,25 +23,25 @@ def test_a_copy_is_fetched_once_and_fetched_again_if_it_was_changed(
     mill: Mill, fingerprint: str, tmp_path: Path
 ) -> None:
     copies = tmp_path / "copies"
-    path = local_files(mill.store, {"list-1": fingerprint}, copies)["list-1"]
+    path = copy_models_locally(mill.store, {"list-1": fingerprint}, copies)["list-1"]
     assert (path, path.read_text()) == (copies / fingerprint / "words.txt", "fool\n")
     inode = path.stat().st_ino
-    assert local_files(mill.store, {"list-1": fingerprint}, copies)["list-1"].stat().st_ino == inode
+    assert copy_models_locally(mill.store, {"list-1": fingerprint}, copies)["list-1"].stat().st_ino == inode
     path.write_text("fine\n")
-    assert local_files(mill.store, {"list-1": fingerprint}, copies)["list-1"].read_text() == "fool\n"
+    assert copy_models_locally(mill.store, {"list-1": fingerprint}, copies)["list-1"].read_text() == "fool\n"
     assert [each.name for each in path.parent.iterdir()] == ["words.txt"]
-    assert local_files(mill.store, {}, tmp_path / "none") == {}
+    assert copy_models_locally(mill.store, {}, tmp_path / "none") == {}
 
 
 def test_a_file_of_another_sha256_is_never_opened(mill: Mill, fingerprint: str, tmp_path: Path) -> None:
     mill.store.put("models/list-1/words.txt", b"fine\n")
     with pytest.raises(DataError, match=r"models/list-1/words.txt: its sha256 is .*restore the file"):
-        local_files(mill.store, {"list-1": fingerprint}, tmp_path / "copies")
+        copy_models_locally(mill.store, {"list-1": fingerprint}, tmp_path / "copies")
     assert list((tmp_path / "copies" / fingerprint).iterdir()) == []
     with pytest.raises(DataError, match="made anew since this run was planned"):
-        local_files(mill.store, {"list-1": "0" * 64}, tmp_path / "copies")
+        copy_models_locally(mill.store, {"list-1": "0" * 64}, tmp_path / "copies")
     with pytest.raises(DataError, match="make it: `gristmill make LAKE models/list-2`"):
-        local_files(mill.store, {"list-2": "0" * 64}, tmp_path / "copies")
+        copy_models_locally(mill.store, {"list-2": "0" * 64}, tmp_path / "copies")
 
 
 def test_the_longest_unused_copies_are_removed(
@@ -54,14 +54,14 @@ def test_the_longest_unused_copies_are_removed(
         (copies / name / "model.bin").write_bytes(b"12345")
         if name != "young":
             os.utime(copies / name, (1e9 - number, 1e9 - number))
-    local_files(mill.store, {"list-1": fingerprint}, copies)
+    copy_models_locally(mill.store, {"list-1": fingerprint}, copies)
     assert {each.name for each in copies.iterdir()} == {fingerprint, "young"}
 
 
 def test_the_folder_of_the_copies_is_this_user_s_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    folder = copies_folder()
+    folder = model_copies_folder()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     folder.chmod(0o777)
     with pytest.raises(StoreError, match="others may write there"):
-        copies_folder()
+        model_copies_folder()

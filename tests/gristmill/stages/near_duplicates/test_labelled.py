@@ -8,7 +8,7 @@ from dedupelake import known, labels, put, resolved
 from testkit import Mill
 
 from gristmill.recipes.catalogue import Catalogue
-from gristmill.stages.near_duplicates.labelled import cluster_number, free_numbers
+from gristmill.stages.near_duplicates.labelled import make_numbers_distinct, wished_cluster_number
 
 ONE = "the mill stands at the river and grinds the corn of the whole valley every day"
 OTHER = "quite another story is told of a lighthouse far out in the cold and stormy northern sea"
@@ -32,11 +32,11 @@ def test_two_clusters_have_two_numbers(tmp_path: Path, catalogue: Catalogue, rou
         numbers.append(found["a0"]["cluster"][0][2])
         assert found["a1"]["cluster"][0][2] == numbers[-1]
         assert [found[each]["size"][0][2] for each in ("a0", "a1")] == [2, 2]
-    usual = cluster_number(("pages", "a0"))
+    usual = wished_cluster_number(("pages", "a0"))
     newer_first = rounds == 1 and catalogue == known("replace")
     assert numbers == ([usual + 1, usual] if newer_first else [usual, usual + 1])
 
 
 def test_the_number_after_the_greatest_is_0() -> None:
     most = 2**52 - 1
-    assert free_numbers(np.array([most, most], np.uint64), np.array([0], np.uint64)).tolist() == [most, 1]
+    assert make_numbers_distinct(np.array([most, most], np.uint64), np.array([0], np.uint64)).tolist() == [most, 1]

@@ -6,9 +6,9 @@ from gristmill.stages.fingerprints.order import Order
 from gristmill.stages.near_duplicates.nodes import (
     document_of_nodes,
     edition_source_numbers,
-    in_order,
     nodes_of_hashes,
     rank_of_nodes,
+    resolution_order_keys,
     shard_of_nodes,
     source_slots_of_ranks,
 )
@@ -37,4 +37,4 @@ def test_editions_take_the_place_of_the_first_one() -> None:
     assert source_slots_of_ranks(order) == [0, 1, 0, 3]
     assert edition_source_numbers(order).tolist() == [0, -1, 0, -1]
     nodes, _ = nodes_of_hashes(np.array([1, 2]), np.array([5, 5], np.uint64), 1, "here")
-    assert np.argsort(in_order(nodes, source_slots_of_ranks(order))).tolist() == [1, 0]
+    assert np.argsort(resolution_order_keys(nodes, source_slots_of_ranks(order))).tolist() == [1, 0]

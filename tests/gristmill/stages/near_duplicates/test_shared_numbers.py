@@ -10,7 +10,7 @@ from testkit import Mill
 from gristmill.lake.asset_kinds import ledger_of_asset
 from gristmill.stages.dedupe.resolution import read_resolution
 from gristmill.stages.dedupe.resolution_report import resolution_report
-from gristmill.stages.near_duplicates.shared_numbers import shared_numbers
+from gristmill.stages.near_duplicates.shared_numbers import shared_cluster_numbers_line
 from gristmill.verification.indexes import index_findings
 
 TALES = [" ".join(f"{name}{number}" for number in range(40)) for name in "abc"]
@@ -40,11 +40,11 @@ def told(mill: Mill) -> list[str]:
 
 
 def test_clusters_with_one_number_are_counted_and_told(mill: Mill) -> None:
-    assert shared_numbers(mill.store, "near-1", 2) == ""
+    assert shared_cluster_numbers_line(mill.store, "near-1", 2) == ""
     assert told(mill) == []
     assert "the number of another" not in page(mill)
     numbered_alike(mill, "r00001")
-    assert shared_numbers(mill.store, "near-1", 1).startswith("2 clusters have the number of another one")
+    assert shared_cluster_numbers_line(mill.store, "near-1", 1).startswith("2 clusters have the number of another one")
     assert [each.partition(" clusters")[0] for each in told(mill)] == ["dedupe/near-1/resolution: 2"]
     assert "2 clusters have the number of another one" in page(mill)
 
@@ -52,10 +52,10 @@ def test_clusters_with_one_number_are_counted_and_told(mill: Mill) -> None:
 def test_clusters_of_two_rounds_are_compared(mill: Mill) -> None:
     """Round 2 names the first cluster again, and its own."""
     numbered_alike(mill, "r00002")
-    assert shared_numbers(mill.store, "near-1", 1) == ""
-    assert shared_numbers(mill.store, "near-1", 2).startswith("2 clusters")
+    assert shared_cluster_numbers_line(mill.store, "near-1", 1) == ""
+    assert shared_cluster_numbers_line(mill.store, "near-1", 2).startswith("2 clusters")
 
 
 def test_a_recipe_without_clusters_has_none(mill: Mill) -> None:
     resolved(mill, "texts-1")
-    assert shared_numbers(mill.store, "texts-1", 1) == ""
+    assert shared_cluster_numbers_line(mill.store, "texts-1", 1) == ""

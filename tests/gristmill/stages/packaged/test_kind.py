@@ -8,7 +8,7 @@ import pytest
 from songs import Songs
 
 from gristmill.errors import DataError
-from gristmill.stages.packaged.kind import row_line
+from gristmill.stages.packaged.kind import encode_row_line
 
 ASSET = "lengths/short-1/verses"
 MADE = f"lake/{ASSET}/1"
@@ -96,7 +96,7 @@ def test_what_a_package_made_that_is_not_installed_is_named_and_kept(songs: Song
 @pytest.mark.parametrize(("row", "why"), [([], "row is no dict"), ({"x": float("nan")}, "row.x"), ({1: 2}, "row")])
 def test_a_row_that_is_no_json_object_is_refused(row: object, why: str) -> None:
     with pytest.raises(DataError, match=f"a.jsonl.gz: {why}.*; mend the package's function rows"):
-        row_line(row, "a.jsonl.gz")
+        encode_row_line(row, "a.jsonl.gz")
 
 
 STEP = """

@@ -8,7 +8,7 @@ from gristmill.formats.levanter.cache import CacheReader, range_reader_of_store
 from gristmill.formats.levanter.checksums import verify_checksums
 from gristmill.recipes.row_format import Chat, format_from_mapping
 from gristmill.stages.cache_index.index import index_cache
-from gristmill.stages.token_cache.levanter_config import data_yaml
+from gristmill.stages.token_cache.levanter_config import levanter_data_yaml
 
 
 def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_trainers_configuration_says_format_catalog_and_block(tmp_path: Path
 
 def test_an_option_that_is_null_here_but_not_in_levanter_is_written() -> None:
     declared = Chat(chat_template=TEMPLATE, chat_template_kwargs=None)
-    config = json.loads(data_yaml("lake", mix_of(declared), BYTES, {"pages": 1.0}))
+    config = json.loads(levanter_data_yaml("lake", mix_of(declared), BYTES, {"pages": 1.0}))
     written = config["components"]["pages"]["format"]
     assert written["chat_template_kwargs"] is None
     assert not {"system_prompt", "pack"} & written.keys()

@@ -12,10 +12,10 @@ from gristmill.__main__ import main
 from gristmill.errors import StoreError
 from gristmill.lake.address import Place, place
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
-from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, touched_shards
+from gristmill.stages.mixing.blocklist_inputs import hashes_by_name, shards_touched_by_blocklists
 from gristmill.stages.mixing.step import stream_step
-from gristmill.tracing.trace import document_trace
-from gristmill.verification.ids_across import ids_across
+from gristmill.tracing.trace import trace_document
+from gristmill.verification.ids_across import check_ids_across_snapshots
 
 V0, V1, STREAM = (
     place(asset, SNAPSHOT)
@@ -73,20 +73,20 @@ def test_an_index_does_not_change_a_fingerprint(new: Mill, old: Mill) -> None:
 def test_blocklists_find_their_shards_by_old_and_new_indexes(new: Mill, old: Mill) -> None:
     for mill in (new, old):
         blocked = hashes_by_name([read_blocklist(mill.store, "takedowns")])
-        assert touched_shards(mill.store, STREAM, V1, blocked) == []
+        assert shards_touched_by_blocklists(mill.store, STREAM, V1, blocked) == []
     put_list(old.store, b'{"source":"pages","id":"doc-60","reason":"another"}\n')
     blocked = hashes_by_name([read_blocklist(old.store, "takedowns")])
-    assert touched_shards(old.store, STREAM, V1, blocked) == ["b", "c"]
+    assert shards_touched_by_blocklists(old.store, STREAM, V1, blocked) == ["b", "c"]
 
 
 def test_ids_are_compared_across_snapshots_by_old_and_new_indexes(old: Mill) -> None:
-    assert ids_across(old.store, V0.asset, [SNAPSHOT]).passed
+    assert check_ids_across_snapshots(old.store, V0.asset, [SNAPSHOT]).passed
     old.raw("d.jsonl", b'{"id":"doc-3","text":"once more","source":"pages"}\n', snapshot="2025")
     old.convert(snapshot="2025")
-    verdict = ids_across(old.store, V0.asset, [SNAPSHOT, "2025"])
+    verdict = check_ids_across_snapshots(old.store, V0.asset, [SNAPSHOT, "2025"])
     assert not verdict.passed
     assert "doc-3" in verdict.description
-    assert [each.snapshot for each in document_trace(old.store, "pages", "doc-3", KNOWN)] == ["2024", "2025"]
+    assert [each.snapshot for each in trace_document(old.store, "pages", "doc-3", KNOWN)] == ["2024", "2025"]
 
 
 def test_row_numbers_that_are_wrong_are_found_by_verify(new: Mill, tmp_path: Path) -> None:

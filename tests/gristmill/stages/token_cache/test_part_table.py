@@ -7,29 +7,29 @@ from testkit import Mill
 from wholelake import CACHE, STREAM, table
 
 from gristmill.formats.levanter.cache_ledger import LEDGER_NAME
-from gristmill.stages.token_cache.part_table import cache_complete
+from gristmill.stages.token_cache.part_table import check_cache_complete
 
 
 def test_a_cache_of_all_shards_is_complete(whole: Mill) -> None:
-    verdict = cache_complete(whole.store, table(whole, STREAM), table(whole, CACHE), CACHE)
+    verdict = check_cache_complete(whole.store, table(whole, STREAM), table(whole, CACHE), CACHE)
     assert verdict.passed, verdict.description
     assert verdict.metadata["rows"] == 8
 
 
 def test_a_shard_in_no_part_in_two_parts_or_from_nowhere_is_named(whole: Mill) -> None:
     documents, parts = table(whole, STREAM), table(whole, CACHE)
-    assert "shard a of the mix is in no part" in cache_complete(whole.store, documents, [], CACHE).description
+    assert "shard a of the mix is in no part" in check_cache_complete(whole.store, documents, [], CACHE).description
     twice = [*parts, *(msgspec.structs.replace(part, name="part-00099") for part in parts)]
-    assert "not in exactly one" in cache_complete(whole.store, documents, twice, CACHE).description
-    assert "is not a shard of the mix" in cache_complete(whole.store, documents[:1], parts, CACHE).description
+    assert "not in exactly one" in check_cache_complete(whole.store, documents, twice, CACHE).description
+    assert "is not a shard of the mix" in check_cache_complete(whole.store, documents[:1], parts, CACHE).description
 
 
 def test_other_content_and_other_rows_than_the_mix_has_are_named(whole: Mill) -> None:
     (a, b), parts = table(whole, STREAM), table(whole, CACHE)
     other = msgspec.structs.replace(a, content="0" * 32)
-    assert "another version of its content" in cache_complete(whole.store, [other, b], parts, CACHE).description
+    assert "another version of its content" in check_cache_complete(whole.store, [other, b], parts, CACHE).description
     longer = msgspec.structs.replace(b, rows=5)
-    assert "shard b has 5 documents" in cache_complete(whole.store, [a, longer], parts, CACHE).description
+    assert "shard b has 5 documents" in check_cache_complete(whole.store, [a, longer], parts, CACHE).description
 
 
 def test_a_gap_in_the_ranges_is_named(whole: Mill) -> None:
@@ -38,7 +38,7 @@ def test_a_gap_in_the_ranges_is_named(whole: Mill) -> None:
     name = next(iter(shards))
     moved = {name: {**shards[name], "ranges": {"train": [1, *shards[name]["ranges"]["train"][1:]]}}}
     extra = {**parts[0].extra, "shards": {**shards, **moved}}
-    verdict = cache_complete(
+    verdict = check_cache_complete(
         whole.store, documents, [msgspec.structs.replace(parts[0], extra=extra), *parts[1:]], CACHE
     )
     assert "begins at row 1 and token 0, not at 0 and 0" in verdict.description
@@ -48,9 +48,11 @@ def test_a_missing_or_shortened_object_of_a_part_is_named(whole: Mill) -> None:
     documents, parts = table(whole, STREAM), table(whole, CACHE)
     path = next(path for path in parts[0].extra["objects"] if path.endswith("data/c/0"))
     whole.store.put(path, whole.store.read(path)[:-1])
-    assert cache_complete(whole.store, documents, parts, CACHE).description.startswith(f"{path}: the object's bytes")
+    assert check_cache_complete(whole.store, documents, parts, CACHE).description.startswith(
+        f"{path}: the object's bytes"
+    )
     whole.store.delete([path])
-    assert f"{path}: there is no such object" in cache_complete(whole.store, documents, parts, CACHE).description
+    assert f"{path}: there is no such object" in check_cache_complete(whole.store, documents, parts, CACHE).description
 
 
 def tell(mill: Mill, path: str, change: Callable[[dict[str, Any]], object]) -> str:
@@ -61,7 +63,7 @@ def tell(mill: Mill, path: str, change: Callable[[dict[str, Any]], object]) -> s
     data = json.dumps(ledger).encode()
     assert len(data) == len(before)
     mill.store.put(path, data)
-    return cache_complete(mill.store, table(mill, STREAM), table(mill, CACHE), CACHE).description
+    return check_cache_complete(mill.store, table(mill, STREAM), table(mill, CACHE), CACHE).description
 
 
 def test_a_part_whose_own_ledger_says_otherwise_is_named(whole: Mill) -> None:
@@ -83,7 +85,7 @@ def test_totals_that_are_no_sums_are_named(whole: Mill) -> None:
     first, *others = table(whole, CACHE)
     for name, number in (("rows", first.rows), ("bytes", first.bytes)):
         lied = msgspec.structs.replace(first, **{name: number + 1})
-        said = cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
+        said = check_cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
         assert f"part {first.name}: {number + 1} {name}, but they sum to {number}" in said
 
 
@@ -92,7 +94,7 @@ def test_statistics_that_are_no_sums_or_lack_their_lengths_are_named(whole: Mill
 
     def told(**changes: object) -> str:
         lied = msgspec.structs.replace(first, **changes)
-        return cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
+        return check_cache_complete(whole.store, table(whole, STREAM), [lied, *others], CACHE).description
 
     no_sums = f"part {first.name}: its statistics are not the sums over its shards"
     assert no_sums in told(counts=first.counts | {"text bytes": 5})

@@ -10,7 +10,7 @@ from gristmill.lake.address import cache_asset, place
 from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.rows.bitmap import unpack_bits
 from gristmill.recipes.row_format import Chat, OnTrouble
-from gristmill.stages.token_cache.rows import CacheRows, RowError, apply_policy
+from gristmill.stages.token_cache.rows import CacheRows, RowError, apply_error_policy
 
 
 @pytest.mark.slow
@@ -47,6 +47,6 @@ def test_a_row_stays_only_if_none_of_its_errors_drops_it(policy: OnTrouble, stay
     ]
     lengths = np.ones(4, np.int64)
     rows = CacheRows({"input_ids": (np.arange(4), lengths)}, troubles, lengths)
-    settled = apply_policy(rows, 4, policy, "a", 0)
+    settled = apply_error_policy(rows, 4, policy, "a", 0)
     assert settled.stays.tolist() == stays
     assert settled.fields["input_ids"][0].tolist() == [n for n in range(4) if stays[n]]

@@ -13,7 +13,7 @@ import zstandard
 
 from gristmill.lake.rows.shard_file import unpacked_whole
 from gristmill.lake.rows.unpacking import unpack_gzip
-from gristmill.takedowns.erasing.cut_units import Cuts, Range, bytes_outside, find_cuts, widen_cuts, without_cuts
+from gristmill.takedowns.erasing.cut_units import Cuts, Range, bytes_outside, find_cuts, remove_cut_ranges, widen_cuts
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, mtime=0),
@@ -36,7 +36,7 @@ def found(packed: bytes, path: str, records: Iterable[Range], step: int = 1 << 2
     """The object without the records, and what was cut."""
     pieces = [packed[at : at + step] for at in range(0, len(packed), step)]
     cuts = find_cuts(pieces, path, len(packed), records)
-    return b"".join(without_cuts(pieces, path, cuts)), cuts
+    return b"".join(remove_cut_ranges(pieces, path, cuts)), cuts
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["lf", "crlf"])

@@ -4,7 +4,7 @@ import pytest
 from testkit import SHELVES, Mill, make_documents
 
 from gristmill.errors import StoreError
-from gristmill.takedowns.erasing.erasure_plan import erasure_plan
+from gristmill.takedowns.erasing.erasure_plan import plan_erasure
 from gristmill.takedowns.finder import Finder
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
@@ -19,7 +19,7 @@ def test_documents_that_are_made_again_after_the_search_are_not_cut_by_their_old
     mill.convert()
     shelves, wanted = Shelves(SHELVES, {}), Wanted({("pages", "doc-00000"): "asked"})
     search = Finder(mill.store, wanted, shelves, left_out=True).run()
-    plan = erasure_plan(mill.store, wanted, search, shelves)
+    plan = plan_erasure(mill.store, wanted, search, shelves)
     assert [(each.path, each.pairs) for each in plan.objects.values()] == [
         ("sources/pages/raw/2024/a.jsonl.gz", {("pages", "doc-00000")})
     ]
@@ -29,4 +29,4 @@ def test_documents_that_are_made_again_after_the_search_are_not_cut_by_their_old
         mill.raw("a.jsonl.gz", now)
     mill.convert()
     with pytest.raises(StoreError, match=r"v0/documents/2024/a\.jsonl\.gz: row 0 is not the row .* try again"):
-        erasure_plan(mill.store, wanted, search, shelves)
+        plan_erasure(mill.store, wanted, search, shelves)

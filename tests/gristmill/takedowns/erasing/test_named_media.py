@@ -9,8 +9,8 @@ from testkit import Mill, make_documents
 from gristmill.__main__ import main
 from gristmill.lake.store.folder import FolderStore
 from gristmill.raw_data.erasures import MediaFile
-from gristmill.takedowns.erasing.erasure import record_path
-from gristmill.takedowns.erasing.named_media import WHY, still_there
+from gristmill.takedowns.erasing.erasure import erasure_record_path
+from gristmill.takedowns.erasing.named_media import WHY, media_still_present
 
 RECIPES = """
 from gristmill.recipes.mix import Mix, Stream
@@ -81,16 +81,16 @@ def test_media_files_of_the_documents_are_not_erased_and_said_so_until_they_are_
     assert erase("--dry-run") == (1, said)
     for _ in range(2):  # the second command finds the document nowhere
         assert erase() == (1, said)
-        record = json.loads(mill.store.read(record_path({pair: ""})))
+        record = json.loads(mill.store.read(erasure_record_path({pair: ""})))
         assert (record["done"], record["left"]) == (False, [f"{path}: {WHY}" for path in three])
         assert record["media"] == [[*pair, *path.rsplit("/", 1)] for path in three]
         mill.convert()
     mill.store.delete(three[:2])
     assert erase() == (1, said[2:])
-    record = json.loads(mill.store.read(record_path({pair: ""})))
-    mill.store.put(record_path({pair: ""}), json.dumps({**record, "media": []}).encode())  # others need it
+    record = json.loads(mill.store.read(erasure_record_path({pair: ""})))
+    mill.store.put(erasure_record_path({pair: ""}), json.dumps({**record, "media": []}).encode())  # others need it
     assert erase() == (0, [])
-    assert json.loads(mill.store.read(record_path({pair: ""})))["done"]
+    assert json.loads(mill.store.read(erasure_record_path({pair: ""})))["done"]
     assert mill.store.read("media/drawn/0.png") == b"face 0"
 
 
@@ -100,4 +100,4 @@ def test_a_file_of_which_nobody_can_tell_is_named(tmp_path: Path) -> None:
     there = MediaFile("pages", "1", "media", "a.png")
     unmounted = MediaFile("pages", "1", str(tmp_path / "disk"), "a.png")
     gone = MediaFile("pages", "1", "media", "b.png")
-    assert [*still_there(store, [there, gone, unmounted])] == [there, unmounted]
+    assert [*media_still_present(store, [there, gone, unmounted])] == [there, unmounted]

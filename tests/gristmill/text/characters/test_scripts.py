@@ -1,6 +1,11 @@
 import pytest
 
-from gristmill.text.characters.scripts import divided_texts, is_unspaced_script, language_by_script, script_counts
+from gristmill.text.characters.scripts import (
+    assume_divided_texts,
+    is_unspaced_script,
+    language_by_script,
+    script_counts,
+)
 from gristmill.text.code_points import CodePoints
 
 
@@ -39,7 +44,7 @@ def test_the_script_tells_the_language(text: str, language: str | None) -> None:
 
 def test_texts_that_somebody_divided_have_spaces() -> None:
     column = CodePoints.of(["ไป โรงเรียน"])
-    with divided_texts():
+    with assume_divided_texts():
         assert is_unspaced_script(column)[0].tolist() == [False]
         assert [counts.tolist() for counts in script_counts(column)] == [[10], [0], [0]]
     assert is_unspaced_script(column)[0].tolist() == [True]

@@ -11,7 +11,7 @@ from gristmill.text.characters.scripts import is_unspaced_script
 from gristmill.text.code_points import CodePoints
 from gristmill.text.column import TextColumn
 from gristmill.text.huge import blocks as module
-from gristmill.text.huge.blocks import blocks, measured_in_blocks, unspaced_whole
+from gristmill.text.huge.blocks import blocks, is_unspaced_text, measured_in_blocks
 from gristmill.text.huge.limits import TooManySpans
 
 TEXTS = st.text("ab \n\ré人ก", max_size=60)
@@ -32,7 +32,7 @@ def test_blocks_cover_the_text_and_end_with_lines_or_else_with_words(text: str, 
 @settings(max_examples=draws(60))
 @given(TEXTS, st.integers(1, 9))
 def test_the_script_is_that_of_the_whole_text(text: str, size: int) -> None:
-    assert [each.tolist() for each in unspaced_whole(text, size)] == [
+    assert [each.tolist() for each in is_unspaced_text(text, size)] == [
         each.tolist() for each in is_unspaced_script(CodePoints.of([text]))
     ]
 

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from gristmill.text.overlaps.quick_words import words_bytes
-from gristmill.text.units.normalisation import lower_table, words_text
+from gristmill.text.units.normalisation import lower_case_table, words_text
 from gristmill.text.units.utf8_column import encoded_text
 
 
@@ -13,7 +13,9 @@ def words(text: str) -> list[bytes]:
 
 def test_each_code_point_is_as_in_the_normalisation() -> None:
     codes = [*range(0x3000), *range(0x3000, 0x110000, 41)]
-    longer = {code for code in codes if len(encoded_text(chr(int(lower_table()[code])))) > len(encoded_text(chr(code)))}
+    longer = {
+        code for code in codes if len(encoded_text(chr(int(lower_case_table()[code])))) > len(encoded_text(chr(code)))
+    }
     for chosen in (set(codes) - longer, longer):
         text = "\n".join(f"a{chr(code)}b {chr(code)}" for code in sorted(chosen))
         assert words_bytes(encoded_text(text)).split() == words(text)

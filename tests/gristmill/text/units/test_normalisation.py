@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gristmill.text.characters.scripts import spaceless_blocks
 from gristmill.text.unicode.tables import MARK, WORD, character_flags
-from gristmill.text.units.normalisation import lower_table, normalise_text, words_text
+from gristmill.text.units.normalisation import lower_case_table, normalise_text, words_text
 
 VECTORS = [
     ("", "", ""),
@@ -61,4 +61,4 @@ def test_only_the_first_two_planes_have_a_lower_case() -> None:
 
 
 def test_lower_case_is_one_code_point_for_each() -> None:
-    assert lower_table()[[ord(each) for each in "Aé_ \n"]].tolist() == [ord(each) for each in "aé  \n"]
+    assert lower_case_table()[[ord(each) for each in "Aé_ \n"]].tolist() == [ord(each) for each in "aé  \n"]

@@ -12,7 +12,7 @@ from gristmill.lake.ledger.files import as_json
 from gristmill.lake.ledger.index_ledger import IndexWriter, read_index_ledger
 from gristmill.recipes.export import Export
 from gristmill.stages.export.index import index_export
-from gristmill.stages.export.release import build_release, read_release, small_files, write_large_files
+from gristmill.stages.export.release import build_release, read_release, small_release_files, write_large_files
 from gristmill.stages.export.step import ExportStep
 from gristmill.stages.mixing.index import index_path, read_index, slices_as_inputs
 from gristmill.verification.audit import audit_ledger
@@ -56,7 +56,7 @@ def forge(mill: Mill, *, excluded: tuple[str, ...] = (), weight: float = 1.0) ->
     writer = IndexWriter(mill.store, INDEX)
     for path, sha256 in large.items():
         writer.add(path, sha256)
-    for path, data in {**small_files(release, TARS.format, large), index_path(INDEX): as_json(index)}.items():
+    for path, data in {**small_release_files(release, TARS.format, large), index_path(INDEX): as_json(index)}.items():
         writer.put(path, data)
     made = writer.close(slices_as_inputs(index))
     mill.store.delete([path for path in old.files if path not in made.files])

@@ -7,7 +7,7 @@ from testkit import SHELVES, Mill
 from wholelake import DOCUMENTS, WORDS, table
 
 from gristmill.lake.ledger.derived import columns_path, examples_path
-from gristmill.maintenance.gc import find_strays, remove_strays
+from gristmill.maintenance.gc import find_run_leftovers, remove_run_leftovers
 from gristmill.scores.described import describe_set
 from gristmill.scores.document_columns import make_document_columns
 from gristmill.scores.examples import write_examples
@@ -27,8 +27,8 @@ def found(mill: Mill, said: list[str]) -> list[str]:
 
 
 def collected(mill: Mill) -> list[str]:
-    strays = find_strays(mill.store, mill.said.append)
-    return [entry.path for stray in strays for entry in stray.entries if remove_strays(mill.store, stray)]
+    strays = find_run_leftovers(mill.store, mill.said.append)
+    return [entry.path for stray in strays for entry in stray.entries if remove_run_leftovers(mill.store, stray)]
 
 
 def test_what_is_derived_and_right_is_no_finding_and_no_garbage(whole: Mill) -> None:

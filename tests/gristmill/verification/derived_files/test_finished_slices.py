@@ -21,7 +21,7 @@ from gristmill.recipes.mix import Mix, Stream
 from gristmill.recipes.rules import Rule
 from gristmill.stages.cache_index.index import index_cache
 from gristmill.stages.export.index import index_export
-from gristmill.stages.mixing.index import index_mix
+from gristmill.stages.mixing.index import write_mix_index
 from gristmill.stages.mixing.step import stream_step
 from gristmill.stages.token_cache.step import TokenCacheStep
 from gristmill.verification.audit import audit_ledger
@@ -68,7 +68,7 @@ def test_an_index_that_was_put_back_is_behind_and_so_are_copies_of_it(mill: Mill
     assert behind(mill) == {}
     sources = {"pages": mill.source()}
     with before_2025(mill):
-        index_mix(mill.store, even(), sources, OLDER)
+        write_mix_index(mill.store, even(), sources, OLDER)
     assert behind(mill) == {f"{MIX_INDEX}/ledger.json": LACKS}
     export = Export(name="oscar", mixes=("even",), format=Oscar())
     with before_2025(mill):
@@ -76,13 +76,13 @@ def test_an_index_that_was_put_back_is_behind_and_so_are_copies_of_it(mill: Mill
         index_export(mill.store, even(), export, sources, OLDER)
     named = [MIX_INDEX, CACHE_INDEX, f"{CACHE_INDEX}/consolidated", "exports/even/oscar/index"]
     assert behind(mill) == {f"{asset}/ledger.json": LACKS for asset in named}
-    index_mix(mill.store, even(), sources, KNOWN)
+    write_mix_index(mill.store, even(), sources, KNOWN)
     assert f"{MIX_INDEX}/ledger.json" not in behind(mill)
 
 
 def test_verify_ends_with_the_indexes_that_are_behind(mill: Mill, capsys: pytest.CaptureFixture[str]) -> None:
     with before_2025(mill):
-        index_mix(mill.store, even(), {"pages": mill.source()}, OLDER)
+        write_mix_index(mill.store, even(), {"pages": mill.source()}, OLDER)
     assert main(["verify", str(mill.root), "--all", "--shelves", ",".join(SHELVES)]) == 1
     told, last = capsys.readouterr().out.splitlines()[-2:]
     assert told.startswith(f"WRONG: behind  {MIX_INDEX}/ledger.json: {LACKS} (")
@@ -92,7 +92,7 @@ def test_verify_ends_with_the_indexes_that_are_behind(mill: Mill, capsys: pytest
 def left_out(mill: Mill) -> None:
     """The index says that it leaves the slice, as the index of a source of editions does."""
     with before_2025(mill):
-        index_mix(mill.store, even(), {"pages": mill.source()}, OLDER)
+        write_mix_index(mill.store, even(), {"pages": mill.source()}, OLDER)
     path = f"{MIX_INDEX}/index.json"
     data = as_json({**json.loads(mill.store.read(path)), "left": ["pages/2025"]})
     ledger = read_index_ledger(mill.store, f"{MIX_INDEX}/ledger.json")
@@ -118,7 +118,7 @@ def test_an_index_cannot_call_the_newest_slice_left_out(mill: Mill) -> None:
 
 def test_without_a_recipe_a_note_says_who_chose_the_newest_edition(mill: Mill) -> None:
     editions = {"pages": replace(mill.source(), snapshots="replace")}
-    index_mix(mill.store, even(), editions, KNOWN)
+    write_mix_index(mill.store, even(), editions, KNOWN)
     mill.said.clear()
     assert of_mix(mill, ()) == []
     note = "no recipe on the shelves says that it takes the newest slice alone of pages"
@@ -129,12 +129,12 @@ def test_without_a_recipe_a_note_says_who_chose_the_newest_edition(mill: Mill) -
 def test_an_edition_whose_documents_are_gone_is_finished_for_nobody(mill: Mill) -> None:
     """Its slice is there. `make` closes the index over the edition before, and `verify` asks for no other."""
     editions = {"pages": replace(mill.source(), snapshots="replace")}
-    index_mix(mill.store, even(), editions, KNOWN)
+    write_mix_index(mill.store, even(), editions, KNOWN)
     for ledger in mill.root.glob("sources/pages/*/ledgers/documents/2025.json"):
         ledger.unlink()
     mill.said.clear()
     assert of_mix(mill, ()) == []
-    assert index_mix(mill.store, even(), editions, OLDER).left == ()
+    assert write_mix_index(mill.store, even(), editions, OLDER).left == ()
     assert of_mix(mill, ()) == []
     assert of_mix(mill, SHELVES) == []
 
@@ -161,7 +161,7 @@ def test_a_stream_that_the_recipe_has_not_is_a_finding_of_each_index(mill: Mill)
     mill.make(TokenCacheStep(wide, "strange", TOKENIZER, "2024", SHELVES))
     sources = {"pages": mill.source(), "strange": mill.source()}
     known = {**OLDER, "strange": ["2024"]}
-    index_mix(mill.store, wide, sources, known)
+    write_mix_index(mill.store, wide, sources, known)
     index_cache(mill.store, wide, TOKENIZER, sources, known)
     for asset in (MIX_INDEX, CACHE_INDEX):
         ledger = f"{asset}/ledger.json"

@@ -14,18 +14,18 @@ from gristmill.lake.ledger.files import read_ledger
 from gristmill.lake.ledger.model import Upstream
 from gristmill.releases.pinned import PinnedRelease, read_pinned
 from gristmill.releases.pinning import pinned_ledger
-from gristmill.verification.derived_files.pinned_chain import pinned_beside
+from gristmill.verification.derived_files.pinned_chain import pinned_chain_faults
 
 
 @pytest.fixture
 def released(whole: Mill) -> Mill:
-    assert list(pinned_beside(write_whole(whole))) == []
+    assert list(pinned_chain_faults(write_whole(whole))) == []
     return whole
 
 
 def forged(mill: Mill, change: Callable[[PinnedRelease], dict[str, Any]]) -> list[str]:
     release = read_pinned(mill.store, "first")
-    return list(pinned_beside(msgspec.structs.replace(release, **change(release))))
+    return list(pinned_chain_faults(msgspec.structs.replace(release, **change(release))))
 
 
 def test_ledgers_of_a_release_in_another_order_are_found(released: Mill) -> None:

@@ -19,7 +19,7 @@ from gristmill.lake.ledger.files import list_ledgers, read_ledger
 from gristmill.lake.ledger.lake_id import LAKE_FILE
 from gristmill.lake.ledger.receipts import objects_of_row
 from gristmill.lake.store.protocol import Store
-from gristmill.verification.audit import audit_ledger, audited_ledgers
+from gristmill.verification.audit import audit_ledger, ledger_paths_to_audit
 
 EDITIONS = (1, 2)
 """The raw data as they first come; then changed: a shard is another, one is gone, one is new."""
@@ -179,7 +179,7 @@ def check_lake(mill: Mill, expected: Tree, step: str = "all") -> None:
     made = MADE.get(step, "")
     if step == "cache":  # the merged ledger of the parts before is not theirs
         work(mill, "index", Inline(), mill.said.append)
-    for path in audited_ledgers(mill.store, made):
+    for path in ledger_paths_to_audit(mill.store, made):
         wrong = audit_ledger(mill.store, path, mill.said.append)
         assert not wrong, [str(finding) for finding in wrong]
 

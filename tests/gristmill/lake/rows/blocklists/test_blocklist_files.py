@@ -13,7 +13,7 @@ from gristmill.lake.rows.blocklists.blocklist import (
     read_blocklist,
     take_off_blocklist,
 )
-from gristmill.lake.rows.blocklists.blocklist_files import note_entries, recorded_entries
+from gristmill.lake.rows.blocklists.blocklist_files import record_blocklist_entries, recorded_entries
 from gristmill.lake.store.folder import FolderStore
 from gristmill.lake.store.protocol import Entry
 
@@ -44,8 +44,8 @@ def test_a_line_that_takedown_wrote_and_that_is_gone_is_named(lake: FolderStore)
 
 def test_a_line_that_people_wrote_and_that_was_noted_is_named_too(lake: FolderStore) -> None:
     lake.put(LIST, A + B + C)
-    assert note_entries(lake, "takedowns") == [("s", "a"), ("s", "b"), ("s", "c")]
-    assert note_entries(lake, "takedowns") == []
+    assert record_blocklist_entries(lake, "takedowns") == [("s", "a"), ("s", "b"), ("s", "c")]
+    assert record_blocklist_entries(lake, "takedowns") == []
     lake.put(LIST, b'{"source":"s","id":"d","reason":"new"}\n' + C)  # as many as two are new or left: a count says less
     assert refused(lake).startswith(
         f"{LIST}: it has lost 2 of the 3 entries that {RECORD} has: 'a' of 's', 'b' of 's'; "
@@ -56,9 +56,9 @@ def test_a_line_that_people_wrote_and_that_was_noted_is_named_too(lake: FolderSt
 
 def test_a_list_that_is_gone_as_a_whole_is_no_invitation_to_put_an_empty_one(lake: FolderStore) -> None:
     lake.put(LIST, A)
-    note_entries(lake, "takedowns")
+    record_blocklist_entries(lake, "takedowns")
     lake.delete([LIST])
-    assert note_entries(lake, "takedowns") == []
+    assert record_blocklist_entries(lake, "takedowns") == []
     assert refused(lake) == f"{LIST}: a selection names this blocklist, but the lake has none{MENDS}"
     lake.put(LIST, b"")
     assert "it has lost 1 of the 1 entries" in refused(lake)
@@ -82,14 +82,14 @@ def test_a_list_without_a_record_is_as_it_is(lake: FolderStore) -> None:
 def test_what_a_list_has_lost_is_not_shown_either(lake: FolderStore) -> None:
     lake.put(LIST, A + B)
     lake.put("blocklists/notes.txt", b"no list")
-    note_entries(lake, "takedowns")
+    record_blocklist_entries(lake, "takedowns")
     lake.put(LIST, A)
     assert listed_pairs(lake) == {("s", "a"), ("s", "b")}
 
 
 def test_what_is_taken_back_is_gone_from_both_and_nothing_else_moves(lake: FolderStore) -> None:
     lake.put(LIST, A + b"\r\n" + B.rstrip() + b"\n \n" + C.rstrip())
-    note_entries(lake, "takedowns")
+    record_blocklist_entries(lake, "takedowns")
     assert take_off_blocklist(lake, "takedowns", {("s", "b"), ("s", "z")}) == [("s", "b")]
     assert (lake.read(LIST), lake.read(RECORD)) == (A + b"\r\n \n" + C.rstrip(), A + C)
     assert list(read_blocklist(lake, "takedowns").reasons) == [("s", "a"), ("s", "c")]
@@ -101,7 +101,7 @@ def test_what_is_taken_back_is_gone_from_both_and_nothing_else_moves(lake: Folde
 def test_a_damaged_record_is_an_error_that_names_it(lake: FolderStore) -> None:
     lake.put(LIST, A)
     lake.put(RECORD, A + b"{\n")
-    for read in (read_blocklist, note_entries, lost_entries):
+    for read in (read_blocklist, record_blocklist_entries, lost_entries):
         with pytest.raises(DataError, match=r"^withdrawn/blocklists/takedowns\.jsonl: row 1: "):
             read(lake, "takedowns")
 
@@ -131,5 +131,7 @@ def test_an_entry_that_comes_or_is_taken_back_at_this_moment_is_not_lost(lake: F
 def test_many_who_note_at_once_lose_nothing(lake: FolderStore) -> None:
     lake.put(LIST, A + B + C)
     with ThreadPoolExecutor(4) as pool:
-        assert sum(len(found) for found in pool.map(lambda _: note_entries(lake, "takedowns"), range(8))) == 3
+        assert (
+            sum(len(found) for found in pool.map(lambda _: record_blocklist_entries(lake, "takedowns"), range(8))) == 3
+        )
     assert lake.read(RECORD) == A + B + C

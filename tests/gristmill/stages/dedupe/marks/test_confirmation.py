@@ -19,7 +19,7 @@ from gristmill.recipes.duplicates.units import DocumentUnits, LineUnits, Paragra
 from gristmill.stages.dedupe.marks.confirmation import Confirmation
 from gristmill.stages.dedupe.marks.first_occurrences import FirstOccurrences
 from gristmill.stages.dedupe.marks.step import MarksStep
-from gristmill.stages.dedupe.resolution import read_order
+from gristmill.stages.dedupe.resolution import read_dedupe_order
 from gristmill.stages.fingerprints.binary_part import BinaryPart, BinaryPartRecord, read_part_file
 from gristmill.stages.fingerprints.units_of_texts import hash_units_of_rows
 from gristmill.text.units.hashes import sha256_digests
@@ -111,7 +111,7 @@ def test_a_changed_first_occurrence_is_compared_again(pages: Mill) -> None:
     put(pages, "a", "x", "Tan hen.", "", "Red fox.")
     resolved(pages, NAME)
     assert labels(pages, NAME, "b")["x1"] == {"duplicate": [[0, 8, 1], [9, 17, 1]]}
-    order, _ = read_order(pages.store, NAME)
+    order, _ = read_dedupe_order(pages.store, NAME)
     confirm = MarksStep(RECIPE, order, "pages", "b", ()).plan(pages.store).spec("").confirm
     found = FirstOccurrences.read(pages.store, RECIPE, order, 1, (0, 1))
     columns = zip(*(column.tolist() for column in found), strict=True)

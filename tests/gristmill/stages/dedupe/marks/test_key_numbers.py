@@ -13,7 +13,7 @@ from gristmill.lake.asset_kinds import MARKS
 from gristmill.recipes.duplicates.units import KeyUnits
 from gristmill.stages.dedupe.marks.key_numbers import KEY_MARK
 from gristmill.stages.fingerprints.binary_part import read_part_file
-from gristmill.text.units.drawn_numbers import drawn_numbers
+from gristmill.text.units.drawn_numbers import random_row_numbers
 
 HIGH = 1 << 63
 SHARDS: dict[str, list[Hash]] = {
@@ -27,7 +27,7 @@ SHARDS: dict[str, list[Hash]] = {
 def slow(snapshot: str, shards: dict[str, list[Hash]]) -> dict[str, list[tuple[int, int, int]]]:
     places: dict[Hash, list[tuple[int, str, int]]] = defaultdict(list)
     for name, hashes in shards.items():
-        drawn = drawn_numbers(snapshot, name, np.arange(len(hashes))).tolist()
+        drawn = random_row_numbers(snapshot, name, np.arange(len(hashes))).tolist()
         for ordinal, each in enumerate(hashes):
             places[each].append((drawn[ordinal], name, ordinal))
     found: dict[str, list[tuple[int, int, int]]] = {name: [] for name in shards}

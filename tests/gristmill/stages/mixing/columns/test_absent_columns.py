@@ -5,7 +5,7 @@ from streams import rule, stream
 from testkit import Mill, make_documents
 
 from gristmill.errors import DataError
-from gristmill.recipes.mix import selection_recipe
+from gristmill.recipes.mix import recipe_of_selection
 from gristmill.recipes.rules import Column, field, score, spans
 
 
@@ -72,5 +72,5 @@ def test_one_row_that_has_it_is_enough_and_nothing_found_is_a_value(mill: Mill) 
 
 def test_optional_is_no_part_of_the_recipe() -> None:
     plain, lenient = (stream(columns=(score("words-1__count", "n", optional=each),)) for each in (False, True))
-    digests = {selection_recipe("blend/pages", each, draft=False).digest for each in (plain, lenient)}
+    digests = {recipe_of_selection("blend/pages", each, draft=False).digest for each in (plain, lenient)}
     assert len(digests) == 1

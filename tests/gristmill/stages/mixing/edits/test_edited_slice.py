@@ -13,7 +13,7 @@ from gristmill.errors import DataError
 from gristmill.recipes.edits.edit import Edit
 from gristmill.stages.mixing.sample import KEPT, draw_sample
 from gristmill.tracing.drop_reason import drop_reason
-from gristmill.tracing.rows import find_partition, locate_in
+from gristmill.tracing.rows import find_partition, locate_in_shard
 
 FIRST = Edit(spans="words-1__first", replacement="|||WORD|||")
 
@@ -59,7 +59,7 @@ def test_a_trace_tells_that_an_edit_dropped_a_document(mill: Mill) -> None:
     documents, slice_ = (find_partition(mill.store, each) for each in (mill.documents(), mill.stream()))
     assert documents is not None
     assert slice_ is not None
-    located = locate_in(documents, "a", ("pages", "doc-00000"))
+    located = locate_in_shard(documents, "a", ("pages", "doc-00000"))
     assert located is not None
     assert drop_reason(slice_, documents, located) == "too short after edits"
 

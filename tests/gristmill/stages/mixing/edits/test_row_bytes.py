@@ -1,7 +1,7 @@
 import pytest
 
 from gristmill.errors import DataError
-from gristmill.stages.mixing.edits.row_bytes import object_value_bytes, text_of_line, with_values
+from gristmill.stages.mixing.edits.row_bytes import object_value_bytes, replace_row_values, text_of_line
 
 
 @pytest.mark.parametrize(
@@ -16,12 +16,14 @@ from gristmill.stages.mixing.edits.row_bytes import object_value_bytes, text_of_
     ],
 )
 def test_only_the_bytes_of_the_value_change(line: bytes, after: bytes) -> None:
-    assert with_values(line, {"text": b'"b"'}) == after
+    assert replace_row_values(line, {"text": b'"b"'}) == after
 
 
 def test_several_values_change_wherever_they_are() -> None:
     line = b'{"metadata": {"n": 1e0}, "id": "d1", "text": "a"}'
-    assert with_values(line, {"text": b'"bb"', "metadata": b"{}"}) == b'{"metadata": {}, "id": "d1", "text": "bb"}'
+    assert (
+        replace_row_values(line, {"text": b'"bb"', "metadata": b"{}"}) == b'{"metadata": {}, "id": "d1", "text": "bb"}'
+    )
 
 
 def test_what_is_no_row_with_a_text_is_refused() -> None:

@@ -15,7 +15,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.edits.edit import Edit
 from gristmill.recipes.edits.transform import Drop, Transform
 from gristmill.stages.mixing.edits.editor import Editor
-from gristmill.stages.mixing.edits.transforming import transforms_named
+from gristmill.stages.mixing.edits.transforming import transforms_of_selection
 
 
 def named(name: str, document: Callable[[Document], Any]) -> Transform:
@@ -94,7 +94,7 @@ def test_a_selection_without_its_transforms_is_refused() -> None:
     with pytest.raises(RecipeError, match="the transforms odd-1 of the selection were not opened"):
         Editor(stream(transforms=("odd-1",)), (), place(documents_asset("pages", "v0"), "2024"))
     with pytest.raises(RecipeError, match="transforms: no 'odd-1' on this shelf"):
-        transforms_named(["odd-1"], ("gristmill",))
+        transforms_of_selection(["odd-1"], ("gristmill",))
 
 
 def test_a_row_that_is_no_document_is_named_by_its_number_in_the_shard() -> None:
