@@ -26,8 +26,8 @@ from gristmill.process import how_ended
 DAGSTER = [sys.executable, "-m", "dagster"]
 WEB_SERVER = """
 from gristmill.installation import import_location_module
-load_location('resources.pools').main()
-load_location('resources.guarded_webserver').main()
+import_location_module('resources.pools').main()
+import_location_module('resources.guarded_webserver').main()
 """
 """A program, not `-m`: a project may have a folder `resources` of its own. The page of pools lists rows alone."""
 DAEMON = """

@@ -45,7 +45,7 @@ class TokenOffsets:
     >>> tokenizer = Tokenizer(models.WordLevel({"mill": 0, "river": 1, "?": 2}, unk_token="?"))
     >>> tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     >>> data = tokenizer.to_str().encode()
-    >>> offsets = TokenOffsets(data, tokenizer, vocabulary_of(data, tokenizer))
+    >>> offsets = TokenOffsets(data, tokenizer, read_vocabulary(data, tokenizer))
     >>> offsets.mask_tokens_in_spans("mill river", np.array([0, 1], np.int32), [(5, 10)]).tolist()
     [False, True]
     """

@@ -24,7 +24,7 @@ from gristmill.stages.tagging.label_lines import LabelLines
 from gristmill.taggers.lists.words import open_word_lists
 folder, module, constant = sys.argv[1:]
 if constant == "open_words":
-    tagger = Tagger(name="words-1", batch=open_words({"words": Path(folder) / "en"}))
+    tagger = Tagger(name="words-1", batch=open_word_lists({"words": Path(folder) / "en"}))
 else:
     tagger = getattr(importlib.import_module(f"gristmill.taggers.{module}"), constant)
 for _, documents in read_rows(FolderStore(folder), "a.jsonl.gz", None, Document):

@@ -32,7 +32,7 @@ from gristmill.commands.acquire import lock_files_folder
 from gristmill.dagster_location import defs
 groups = {node.group_name for node in defs().resolve_asset_graph().asset_nodes}
 print(json.dumps({
-    "code": environment_of(("gristmill",))["gristmill"], "version": code_version(), "top": str(top_level()),
+    "code": worker_environment(("gristmill",))["gristmill"], "version": code_version(), "top": str(top_level()),
     "packages": maker_versions()["gristmill"], "locks": sorted(path.name for path in lock_files_folder().iterdir()),
     "dagster": "dagster" in before, "groups": sorted(groups), "definitions": sys.modules["definitions"].__file__,
 }))

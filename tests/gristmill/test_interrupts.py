@@ -18,7 +18,7 @@ import sys
 print("begun", flush=True)
 sys.stdin.readline()
 from gristmill import interrupts
-interrupts.obey_parent()
+interrupts.ignore_interrupt_in_child()
 print("goes on", flush=True)
 """
 """A process that has begun, and hears Ctrl-C before it has said what it does then."""

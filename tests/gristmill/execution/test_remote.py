@@ -105,7 +105,7 @@ def test_a_changed_recipe_is_other_code(tmp_path: Path) -> None:
     digests: list[str] = []
     for text in ("A = 1\n", "A = 1\n", "A = 2\n"):
         recipe.write_text(text)
-        code = "from gristmill.execution.remote import worker_environment; print(environment_of(('ours',))['ours'])"
+        code = "from gristmill.execution.remote import worker_environment; print(worker_environment(('ours',))['ours'])"
         told = subprocess.run(
             [sys.executable, "-c", code],
             cwd=Path(__file__).parents[3],

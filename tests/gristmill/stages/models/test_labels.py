@@ -207,7 +207,7 @@ from gristmill.recipes.shelf import read_shelf
 from gristmill.stages.models.labels import make_labels, read_labels
 
 store, own = open_store(sys.argv[1]), read_shelf("labels", LabelledSet, ("ownmill",))["own"]
-state, why = folder_state(store, own)
+state, why = model_state(store, own)
 _, made = make_labels(store, own, lambda line: None)
 print(state, *(each.partition(";")[0] for each in why), made, *(row.label for row in read_labels(store, "own")[1]))
 """
