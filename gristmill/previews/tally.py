@@ -15,7 +15,7 @@ Bits = NDArray[np.bool_]
 class Amount(NamedTuple):
     """Documents, bytes of their lines, and code points of their texts.
 
-    >>> Amount(1, 20, 5).plus(Amount(2, 30, 7))
+    >>> Amount(1, 20, 5).add_amount(Amount(2, 30, 7))
     Amount(documents=3, bytes=50, characters=12)
     """
 

@@ -270,7 +270,7 @@ class Selection:
     def changes_in_words(self) -> tuple[str, ...]:
         """The changes of kept rows, in words, for people.
 
-        >>> Selection(edits=(Edit(spans="pii-1__email", mask="*"),), transforms=("whitespace-1",)).changes
+        >>> Selection(edits=(Edit(spans="pii-1__email", mask="*"),), transforms=("whitespace-1",)).changes_in_words
         ('pii-1__email is masked', 'whitespace-1')
         """
         return (*(edit.words for edit in self.edits), *self.transforms)

@@ -16,7 +16,7 @@ def newest_snapshot(snapshots: Sequence[str]) -> str:
 def natural_sort_key(key: str) -> list[tuple[int, int, str]]:
     """The key that sorts names in natural order.
 
-    >>> sorted(["3.11", "3.9"], key=natural)
+    >>> sorted(["3.11", "3.9"], key=natural_sort_key)
     ['3.9', '3.11']
     """
     parts = re.findall(r"\d+|\D+", key)

@@ -144,7 +144,7 @@ def sample_type(name: str) -> SampleType:
     Raises:
         RecipeError: Energon has no such type.
 
-    >>> sample_type("CaptioningSample").required
+    >>> sample_type("CaptioningSample").required_field_names
     ('image', 'caption')
     >>> sample_type("VQAOCRSample").module
     'megatron.energon.flavors.vqa_and_ocr'

@@ -157,9 +157,9 @@ class Code(msgspec.Struct, frozen=True):
         Args:
             codes: codes that the last note recorded.
 
-        >>> Code("b", reason="renamed").recorded({"a": ""})
+        >>> Code("b", reason="renamed").codes_to_record({"a": ""})
         {'a': '', 'b': 'renamed'}
-        >>> Code("b").recorded({"a": ""})
+        >>> Code("b").codes_to_record({"a": ""})
         {'b': ''}
         """
         if not self.digest:

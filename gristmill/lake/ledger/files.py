@@ -229,7 +229,7 @@ def distinguish_changed_fields(old: Recipe, new: Recipe) -> list[str]:
 
     Python takes 1, 1.0 and True as equal, and so their recipes; their digests differ.
 
-    >>> written_apart(Recipe("a-1", 1, {"rate": 1}), Recipe("a-1", 1, {"rate": 1.0}))
+    >>> distinguish_changed_fields(Recipe("a-1", 1, {"rate": 1}), Recipe("a-1", 1, {"rate": 1.0}))
     ['rate']
     """
     names = sorted(set(old.parameters) | set(new.parameters))
@@ -261,7 +261,7 @@ def change_in_words(name: str, old: object, new: object) -> str:
         old: its value before.
         new: its value now.
 
-    >>> told_change("format", {"key": "id", "parts": {"txt": "text"}}, {"key": "", "parts": {"txt": "text"}})
+    >>> change_in_words("format", {"key": "id", "parts": {"txt": "text"}}, {"key": "", "parts": {"txt": "text"}})
     "format.key was 'id', is ''"
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old and new:
@@ -276,7 +276,7 @@ def change_in_words(name: str, old: object, new: object) -> str:
 def shorten_with_difference(one: str, other: str, most: int = 80) -> tuple[str, str]:
     """Both texts for a message, each of at most `most` characters; long ones begin near the place where they differ.
 
-    >>> shown_apart("aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaac", most=12)
+    >>> shorten_with_difference("aaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaac", most=12)
     ('...aaaaaab', '...aaaaaac')
     """
     same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -293,7 +293,7 @@ def changes_in_words(old: Recipe, new: Recipe) -> str:
         old: the recipe in a ledger.
         new: the declared recipe.
 
-    >>> told_changes(Recipe("a-1", 1, {"size": 300, "eos": "|"}), Recipe("a-1", 1, {"size": 400, "eos": "|"}))
+    >>> changes_in_words(Recipe("a-1", 1, {"size": 300, "eos": "|"}), Recipe("a-1", 1, {"size": 400, "eos": "|"}))
     'size was 300, is 400'
     """
     names = distinguish_changed_fields(old, new)

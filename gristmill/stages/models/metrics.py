@@ -67,7 +67,7 @@ def area_under_roc(scores: npt.ArrayLike, is_positive: npt.ArrayLike) -> float:
         scores: scores of the texts, float, shape (n,).
         is_positive: flags of the texts, bool, shape (n,); at least one is true, and one is not.
 
-    >>> auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
+    >>> area_under_roc([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
     0.75
     """
     positive = np.asarray(is_positive, np.bool_)

@@ -47,7 +47,7 @@ class WordTable:
         languages: languages of each word.
 
     >>> table = WordTable.of([ListedWord("Damn", "en", "en:1"), ListedWord("糞", "ja", "ja:1")])
-    >>> [(hit.start, hit.end, hit.languages) for hit in table.hits("damnation, DAMN! 馬糞")]
+    >>> [(hit.start, hit.end, hit.languages) for hit in table.find_word_hits("damnation, DAMN! 馬糞")]
     [(11, 15, ('en',)), (18, 19, ('ja',))]
     """
 

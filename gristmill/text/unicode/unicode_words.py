@@ -61,7 +61,7 @@ class UnicodeWords(Pieces):
         bounds: text t has the pieces from `bounds[t]` to before `bounds[t + 1]` (T + 1).
 
     >>> pieces = UnicodeWords.of(CodePoints.of(["can't  pay 3.50", "日本"]))
-    >>> pieces.counts.tolist(), pieces.lengths.tolist(), pieces.filled.tolist()
+    >>> pieces.counts.tolist(), pieces.lengths.tolist(), pieces.has_ink.tolist()
     ([5, 2], [5, 2, 3, 1, 4, 1, 1], [True, False, True, False, True, True, True])
     """
 

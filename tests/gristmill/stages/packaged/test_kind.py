@@ -106,7 +106,8 @@ from gristmill.lake.store.open import Lake
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.stages.packaged.step import RowsStep
 
-((kind, declared),) = read_catalogue(("songbook",)).rows_recipes_of_version(read_catalogue(("songbook",)).sources["verses"], "v0")
+catalogue = read_catalogue(("songbook",))
+((kind, declared),) = catalogue.rows_recipes_of_version(catalogue.sources["verses"], "v0")
 make(RowsStep(kind, declared, "verses", "1", ("songbook",)), Lake("lake", {}), Inline(), "token", print)
 """
 
