@@ -19,7 +19,7 @@ from gristmill.recipes.mixture.declared_tokens import declared_tokens
 from gristmill.recipes.mixture.token_shares import Reading
 from gristmill.recipes.source import Source
 from gristmill.reports.sizes import number_and_noun, percentage, size_in_words
-from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
+from gristmill.stages.cache_index.index import cache_cuts, cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Index, Slice
 
 PRESENT = "slices_present"
@@ -75,11 +75,12 @@ def _presence(check: dg.AssetCheckKey, absent: Sequence[str]) -> dg.AssetCheckRe
 
 def streams_facts(store: Store, mix: Mix, index: Index, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The metadata for trainers: for each stream, its tokens, its sequences in a block, and its epochs."""
-    return reading_facts(mix, cache_reading(store, mix, index)) | declared_facts(mix, index, sources)
+    reading = reading_facts(mix, cache_reading(store, mix, index), cache_cuts(store, mix, index))
+    return reading | declared_facts(mix, index, sources)
 
 
-def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
-    """The metadata on how training reads each stream of a mix."""
+def reading_facts(mix: Mix, reading: Reading, cuts: Sequence[str] = ()) -> dict[str, Any]:
+    """The metadata on how training reads each stream of a mix. `cuts` warn of documents that are too long."""
     blocks = sequences_by_stream(mix.train_weights(reading), mix.block)
     rows = [
         dg.TableRecord(
@@ -110,7 +111,7 @@ def reading_facts(mix: Mix, reading: Reading) -> dict[str, Any]:
     return {
         "streams in training": dg.MetadataValue.table(rows),
         **{name: fact for name, fact in told.items() if fact is not None},
-        **warnings_metadata([*reading.shortage_sentences, *reading.warnings]),
+        **warnings_metadata([*reading.shortage_sentences, *reading.warnings, *cuts]),
     }
 
 

@@ -65,6 +65,8 @@ def run(arguments: Namespace) -> int:
     for each in expected_tokens(store, catalogue, mix, arguments.tokenizer):
         for line in reading_lines(each.title, mix, each.reading):
             print_line(line)
+        for cut in each.cuts:
+            print_line(f"  warning: {cut}")
         sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
         for line in declared_tokens(mix.streams, sources, each.tokens).lines:
             print_line(f"  {line}")

@@ -14,7 +14,7 @@ from gristmill.recipes.mix import Mix
 from gristmill.recipes.mixture.token_shares import BEFORE_PACKING, Reading
 from gristmill.recipes.shelf import known_recipe
 from gristmill.recipes.source import Source
-from gristmill.stages.cache_index.index import cache_reading, tokens_by_stream
+from gristmill.stages.cache_index.index import cache_cuts, cache_reading, tokens_by_stream
 from gristmill.stages.mixing.index import Closed, Index, compose_slice_index, finished_slice_heads, stream_of_index
 
 BYTES_OF_A_TOKEN = 4
@@ -35,6 +35,7 @@ class Expected:
         held: reasons why the newest editions of streams are not in it.
         tokens: number of tokens of each stream.
         reading: reading of the streams in training.
+        cuts: warnings of documents that are longer than a sequence.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Expected:
     held: tuple[str, ...]
     tokens: dict[str, int]
     reading: Reading
+    cuts: tuple[str, ...] = ()
 
 
 def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str | None = None) -> Iterator[Expected]:
@@ -76,7 +78,8 @@ def expected_tokens(store: Store, catalogue: Catalogue, mix: Mix, tokenizer: str
         index, held = index_over_finished_slices(store, catalogue.sources, mix, cache_index(mix.name, name))
         if index.slices:
             found = True
-            yield Expected(f"tokenizer {name}", index, held, tokens_by_stream(index), cache_reading(store, mix, index))
+            reading, cuts = cache_reading(store, mix, index), cache_cuts(store, mix, index)
+            yield Expected(f"tokenizer {name}", index, held, tokens_by_stream(index), reading, cuts)
     if found:
         return
     index, held = index_over_finished_slices(store, catalogue.sources, mix, mix_index(mix.name))

@@ -10,7 +10,7 @@ from gristmill.recipes.export import Export
 from gristmill.recipes.mix import Mix
 from gristmill.recipes.source import Source
 from gristmill.recipes.tokenizer import Tokenizer
-from gristmill.stages.cache_index.index import cache_reading, index_cache, why_cache_open
+from gristmill.stages.cache_index.index import cache_cuts, cache_reading, index_cache, why_cache_open
 from gristmill.stages.export.index import index_export, why_export_open
 from gristmill.stages.export.release import release_warnings
 from gristmill.stages.mixing.index import finished_slice_heads, read_index, why_mix_open, write_mix_index
@@ -109,7 +109,7 @@ class MixIndexes:
             return ()
         if self._tokenizer(address):
             reading = cache_reading(store, self.mix, index)
-            return (*reading.shortage_sentences, *reading.warnings)
+            return (*reading.shortage_sentences, *reading.warnings, *cache_cuts(store, self.mix, index))
         rows = dict.fromkeys((each.stream for each in index.slices), 0)
         for each in index.slices:
             rows[each.stream] += each.totals.get("rows", 0)

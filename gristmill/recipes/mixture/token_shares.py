@@ -78,7 +78,8 @@ class StreamReading(msgspec.Struct, frozen=True, omit_defaults=True):
         tokens: tokens of its training split.
         share: its share of all tokens that training reads, from 0 to 1.
         read: tokens that training reads of it.
-        rate: share of its tokens that training reads at least once, from 0 to 1.
+        rate: share of its tokens that training reads at least once, from 0 to 1. With a sequence length, it is of the
+            tokens in its sequences: what is cut off or dropped does not count.
         epochs: number of times that training reads the stream; 0.5 is half of it once.
         short: tokens that are lacking, because the stream may not be read more than `most_epochs` times.
         sequences: number of sequences of its training split, at the length of the mix.

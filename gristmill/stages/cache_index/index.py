@@ -27,7 +27,7 @@ from gristmill.stages.mixing.index import (
 )
 from gristmill.stages.mixing.sound_mix import check_closed_mix
 from gristmill.stages.packing.plans import plan_slices
-from gristmill.stages.packing.sequences import planned_sequences, training_sequences_by_stream
+from gristmill.stages.packing.sequences import cut_documents_sentences, planned_sequences, training_sequences_by_stream
 from gristmill.stages.token_cache.consolidate import consolidate_cache, consolidated_folder
 from gristmill.stages.token_cache.levanter_config import (
     CATALOG,
@@ -158,6 +158,22 @@ def cache_reading(store: Store, mix: Mix, index: Index) -> Reading:
         store, mix, names_in_asset_address(index.asset)["tokenizer"], slices_as_inputs(index)
     )
     return mix.reading(tokens_by_stream(index), sequences)
+
+
+def cache_cuts(store: Store, mix: Mix, index: Index) -> tuple[str, ...]:
+    """The warnings of documents of a token cache that are longer than a sequence, see cut_documents_sentences().
+
+    Args:
+        store: the lake.
+        mix: the mix's recipe.
+        index: index of the token cache; it may be one that is not written yet.
+
+    Raises:
+        DataError: a part is damaged, or a document is too long and must not be cut.
+    """
+    return cut_documents_sentences(
+        store, mix, names_in_asset_address(index.asset)["tokenizer"], slices_as_inputs(index)
+    )
 
 
 def _why_not_planned(store: Store, mix: Mix, index: Index) -> tuple[str, ...]:

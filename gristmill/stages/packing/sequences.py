@@ -44,6 +44,38 @@ def training_sequences_by_stream(
     }
 
 
+def cut_documents_sentences(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> tuple[str, ...]:
+    """One sentence for each stream whose packed documents are longer than a sequence: what training never reads.
+
+    Args:
+        store: the lake.
+        mix: the mix.
+        tokenizer: name of the tokenizer of the token cache.
+        slices: slices of the token cache.
+
+    Raises:
+        DataError: the cache is damaged, or a document is too long and must not be cut.
+        StoreError: the lake does not answer.
+    """
+    packed = [stream for stream in mix.streams if stream.key in mix.packed_streams]
+    if mix.sequence_length is None or not packed:
+        return ()
+    planned = _sound_planned_reports(store, mix, tokenizer, slices)
+    reports = {
+        stream.key: planned.get(stream.key) or _report_without_plan(store, mix, tokenizer, stream, slices)
+        for stream in packed
+    }
+    return tuple(
+        f"stream {name!r}: documents that are longer than a sequence of {each.length:,} tokens are"
+        f" {'left out' if each.dropped_documents else 'cut'} ({documents:,} of {each.documents:,}): {tokens:,} of"
+        f" {each.tokens:,} tokens ({100 * tokens / each.tokens:.3g}%) are never read; a longer sequence_length of the"
+        " mix reads them"
+        for name, each in reports.items()
+        if (documents := each.truncated_documents + each.dropped_documents)
+        and (tokens := each.truncated_tokens + each.dropped_tokens)
+    )
+
+
 def planned_sequences(
     store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]
 ) -> dict[str, Sequences] | None:
@@ -62,16 +94,25 @@ def planned_sequences(
         NewerSchema: a newer version of Gristmill wrote them.
         DataError: a row is too long.
     """
-    try:
-        reports = _planned_reports(store, mix, tokenizer, slices)
-    except NewerSchema:
-        raise
-    except DataError:
-        reports = {}
+    reports = _sound_planned_reports(store, mix, tokenizer, slices)
     found = {
         stream.key: _sequences_of_report(stream, reports[stream.key]) for stream in mix.streams if stream.key in reports
     }
     return found if len(found) == len(mix.streams) else None
+
+
+def _sound_planned_reports(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Report]:
+    """The reports of _planned_reports(); none if a plan is damaged.
+
+    Raises:
+        NewerSchema: a newer version of Gristmill wrote them.
+    """
+    try:
+        return _planned_reports(store, mix, tokenizer, slices)
+    except NewerSchema:
+        raise
+    except DataError:
+        return {}
 
 
 def _planned_reports(store: Store, mix: Mix, tokenizer: str, slices: Sequence[Upstream]) -> dict[str, Report]:

@@ -14,7 +14,7 @@ from gristmill.errors import DataError, RecipeError
 from gristmill.pipeline.expected_tokens import expected_tokens
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.recipes.mix import Mix
-from gristmill.recipes.row_format import Chat, Prebuilt, Text
+from gristmill.recipes.row_format import Chat, Prebuilt, Slice, Text
 
 HALVES = {"proportions": {"texts": 0.5, "talks": 0.5}, "block": 26}
 TEN = {"texts": [8] * 10, "talks": [5] * 10}
@@ -87,6 +87,26 @@ def test_a_stream_that_fills_no_sequence_is_not_read(mill: Mill) -> None:
     assert indexes.warnings(mill.store, INDEX) == (
         "stream 'texts' has 7 tokens, but gives no sequence of 8: training does not read it",
     )
+
+
+@pytest.mark.parametrize(
+    ("choice", "what", "tokens"),
+    [("left", "cut", "13 of 38 tokens (34.2%)"), ("drop", "left out", "29 of 38 tokens (76.3%)")],
+)
+def test_documents_longer_than_a_sequence_are_warned_of(mill: Mill, choice: Slice, what: str, tokens: str) -> None:
+    """Of 9 and 20 tokens, 8 stay of each, or none. The same is said before the index is written."""
+    form = Chat(chat_template=TEMPLATE, slice_strategy=choice)
+    mix = mix_of("texts", "talks", sequence_length=8, talks=form)
+    make_caches(mill, mix, texts=[8, 7], talks=[9, 20, 5, 4])
+    told = (
+        f"stream 'talks': documents that are longer than a sequence of 8 tokens are {what} (2 of 4): {tokens} are never"
+        " read; a longer sequence_length of the mix reads them"
+    )
+    [before] = expected_tokens(mill.store, read_catalogue(SHELVES), mix)
+    assert before.cuts == (told,)
+    indexes = indexes_of(mill, mix)
+    indexes.close(mill.store)
+    assert indexes.warnings(mill.store, INDEX) == (told,)
 
 
 @pytest.mark.parametrize(
