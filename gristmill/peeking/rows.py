@@ -34,6 +34,9 @@ _SHARE = 0.8
 """Share of the first lines that must be JSON objects."""
 _TABLE_SHARE = 0.9
 """Share of the first rows that must have as many fields as the header."""
+_TABLE_NAME = re.compile(r"(?i)\.[ct]sv(\.|$)")
+_NAMED_TABLE_SHARE = 0.5
+"""The same share for a file whose name says that it is a table: its reader refuses the other rows, one by one."""
 _UTF8 = frozenset({"utf-8", "utf-8-sig"})
 _DELIMITERS = ",\t;|"
 _FIELDS_SHOWN = 20
@@ -98,9 +101,10 @@ def delimited_rows(head: Head) -> tuple[str, list[dict[str, str]], int]:
     text = head.text.removeprefix("\ufeff")
     if not head.whole:
         text = text[: text.rfind("\n") + 1]
+    share = _NAMED_TABLE_SHARE if _TABLE_NAME.search(head.path.name) else _TABLE_SHARE
     best: tuple[str, list[list[str]]] = ("", [])
     for delimiter in _DELIMITERS:
-        rows = _parse_delimited_table(text, delimiter, whole=head.whole)
+        rows = _parse_delimited_table(text, delimiter, share, whole=head.whole)
         if rows and len(rows[0]) > len(best[1][0] if best[1] else ["x"]):
             best = delimiter, rows
     delimiter, rows = best
@@ -110,7 +114,7 @@ def delimited_rows(head: Head) -> tuple[str, list[dict[str, str]], int]:
     return delimiter, fits, len(rows) - 1 - len(fits)
 
 
-def _parse_delimited_table(text: str, delimiter: str, *, whole: bool) -> list[list[str]]:
+def _parse_delimited_table(text: str, delimiter: str, share: float, *, whole: bool) -> list[list[str]]:
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -123,7 +127,7 @@ def _parse_delimited_table(text: str, delimiter: str, *, whole: bool) -> list[li
     if not whole and len(rows) <= _ROWS:
         rows = rows[:-1]  # it may be cut off
     fit = sum(len(row) == len(rows[0]) for row in rows)
-    return rows if rows and fit >= _TABLE_SHARE * len(rows) else []
+    return rows if rows and fit >= share * len(rows) else []
 
 
 def _is_header(row: Sequence[str]) -> bool:

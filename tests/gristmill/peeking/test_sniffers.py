@@ -103,6 +103,16 @@ def test_a_table_in_another_encoding_declares_it_and_tells_its_ragged_rows() -> 
     assert "1 of the first 21 rows have another number of fields" in facts.notes[-1]
 
 
+def test_a_file_that_is_named_as_a_table_is_one_though_a_row_of_few_is_ragged() -> None:
+    text = "id;text;n\n1;a;1\n2;b;2\n3;c;3\n4;a;b;c\n"
+    facts = sniffers.sniff_delimited(head(text, "ragged.csv"))
+    assert facts is not None
+    assert facts.options["delimiter"] == ";"
+    assert facts.notes[-1] == "1 of the first 4 rows have another number of fields: they will be refused"
+    assert sniffers.sniff_delimited(head(text, "poem.txt")) is None
+    assert sniffers.sniff_delimited(head("Words; more\nof them\nand no table\n", "words.csv")) is None
+
+
 def test_bytes_in_parquet_are_never_the_text(tmp_path: Path) -> None:
     image = {"bytes": b"x" * 99, "path": "p"}
     row = {"id": "1", "caption": "a mill", "raw": b"x" * 99, "image": image, "many": [b"x"]}
