@@ -16,6 +16,7 @@ from gristmill.lake.ledger.files import list_ledgers
 from gristmill.lake.ledger.folders.pinned_upload import objects_by_release
 from gristmill.lake.rows.blocklists.blocklist import read_blocklist
 from gristmill.lake.store.protocol import Store
+from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.pins import pinned_by_releases
 from gristmill.stages.mixing.unmade import mend_of_unmade, unmade
 from gristmill.takedowns.accounted import find_unread_objects
@@ -26,6 +27,7 @@ from gristmill.takedowns.foreign import ForeignFiles, search_foreign, why_not_in
 from gristmill.takedowns.known import unknown_document_lines, unknown_documents
 from gristmill.takedowns.learnt import models_that_learnt
 from gristmill.takedowns.places import TRAINED, Area, FoundPlace, Search
+from gristmill.takedowns.raw_objects import NEVER_READ, UNUSED, never_read_objects
 from gristmill.takedowns.wanted import Wanted
 from gristmill.tracing.raw import Shelves
 
@@ -110,12 +112,12 @@ def proof_lines(
         yield _quarantine_line_with_rows(_kept_places_line(what, search, areas, searched), refused)
     yield from _packaged(store, search, without, exclude)
     yield _trained_models_line(store, search)
-    assets = {each.asset for each in list_ledgers(store)} if scan else set()
-    made_ids = why_not_in_rows(wanted, shelves.packages, assets) if scan else ""
+    made_ids = why_not_in_rows(wanted, shelves.packages, {each.asset for each in list_ledgers(store)}) if scan else ""
+    never = _mark_never_read(shelves, left.raw)
     unread_raw = search_foreign(store, left.raw, wanted, scan=scan, exclude=exclude, raw=True, made_ids=made_ids)
     left_out = search_foreign(store, search.unread_raw | search.unread_rows, wanted, scan=False, exclude=exclude)
     unread_raw.excluded += left_out.excluded
-    yield _raw_data_line(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted))
+    yield _raw_data_line(search, unread_raw, left_out.unread, left.elsewhere, unfinished_erasures(store, wanted), never)
     yield _stray_objects_line(left.strays)
     foreign = dict.fromkeys(left.foreign, "not a file of the lake")
     yield _foreign_files_line(search_foreign(store, foreign, wanted, scan=scan, exclude=exclude, made_ids=made_ids))
@@ -263,6 +265,7 @@ def _raw_data_line(
     left_out: Mapping[str, str],
     elsewhere: Sequence[str],
     half_erased: Mapping[str, Sequence[str]],
+    never: Container[str],
 ) -> ProofLine:
     """What raw data have. Objects that are as they were read are searched through the rows that were made of them."""
     what = "raw"
@@ -276,7 +279,13 @@ def _raw_data_line(
             what, "not proven", f"{_first_words(told)}; run gristmill erase again with the documents of the record"
         )
     if files.unread:
-        mend = "make them (gristmill make), or remove them; --scan reads rows with an id, --exclude PATH leaves one out"
+        is_never = all(path in never for path in files.unread)
+        mend = (
+            "look there, and remove them"
+            if is_never
+            else "make those that a recipe takes (gristmill make), or remove them"
+        )
+        mend += "; --scan reads rows with an id, --exclude PATH leaves a file or a folder out"
         return _unsearched_line(what, files.unread, f"; {mend}")
     line = _kept_places_line(what, search, ("raw",), "documents")
     if left_out:
@@ -292,6 +301,17 @@ def _raw_data_line(
     left = "; ".join([*([_first_words(skipped)] if skipped else []), NOT_SEARCHED])
     why = f"no row of {_count_places(search, 'documents')} was made of them{read}; not searched: {left}"
     return ProofLine(what, "absent", why)
+
+
+def _mark_never_read(shelves: Shelves, raw: dict[str, str]) -> set[str]:
+    """The raw objects that `make` never reads, after `raw` has this reason of them; none without readable recipes."""
+    try:
+        sources = read_catalogue(shelves.packages).sources if raw else {}
+    except RecipeError:
+        return set()
+    never = {*never_read_objects(sources.values(), [path for path, why in raw.items() if why == UNUSED])}
+    raw.update(dict.fromkeys(never, NEVER_READ))
+    return never
 
 
 def _line_with_unsearched(line: ProofLine, unsearched: str) -> ProofLine:

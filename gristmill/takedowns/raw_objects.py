@@ -19,6 +19,7 @@ from gristmill.recipes.source import Source
 from gristmill.stages.conversion.parts import recorded_part_edges
 
 UNUSED = "no document was made from it"
+NEVER_READ = f"{UNUSED}, and none will be: no recipe takes such a name"
 CHANGED = "it has changed since documents were made from it"
 
 
@@ -106,6 +107,27 @@ class RawObjects:
         return sorted(self._sources - self._here)
 
 
+def never_read_objects(sources: Iterable[Source], paths: Iterable[str]) -> Iterator[str]:
+    """The raw objects that `make` never reads: hidden ones, those of no snapshot, and those that `select` leaves out.
+
+    Objects of sources without a recipe are not named: a recipe of another package may read them.
+
+    Args:
+        sources: the recipes.
+        paths: paths of raw objects in the lake.
+    """
+    tops = {top: source for source in sources if (top := raw_top(source))}
+    for path in paths:
+        for top, source in tops.items():
+            if path.startswith(top) and not _takes_object(source, path.removeprefix(top)):
+                yield path
+
+
+def _takes_object(source: Source, name: str) -> bool:
+    split = source.partition.split(name)
+    return split is not None and source.wants(name.removeprefix(source.partition.prefix(split[0])))
+
+
 def unaccounted_raw_objects(store: Store, sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """The raw objects of the lake that recipes read, and of which nobody knows the documents: path, and why.
 
@@ -127,9 +149,7 @@ def unaccounted_raw_objects(store: Store, sources: Iterable[Source]) -> Iterator
     for source in sources:
         top = raw_top(source)
         for entry in list_raw_objects(source, store, top, "", lambda _: None) if top else ():
-            name = entry.path.removeprefix(top)
-            split = source.partition.split(name)
-            if split is None or not source.wants(name.removeprefix(source.partition.prefix(split[0]))):
+            if not _takes_object(source, entry.path.removeprefix(top)):
                 continue
             why = raw.why_unread(entry)
             if why and not (why == CHANGED and raw.is_cut(entry.path, [each.get(entry.path) for each in cuts])):
