@@ -303,7 +303,8 @@ def _check_untouched(
     if foreign:
         where = f"{place.asset} ({place.snapshot})"
         raise DataError(f"{where}: a receipt names {foreign[0]}, which is not of it; run again")
-    return tuple(path for path in objects if path not in named and path != root_path(place))
+    kept = {root_path(place)} if any(row.at for row in shards) else set()
+    return tuple(path for path in objects if path not in named and path not in kept)
 
 
 def publish_partition(store: Store, partition: PartitionPlan, assembled: Assembled) -> Ledger:

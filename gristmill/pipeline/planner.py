@@ -90,11 +90,7 @@ class Planner:
         )
         self.remarks += filter(None, (remark_on_share(name, mix.validation) for name, mix in catalogue.mixes.items()))
         check_snapshots_exist(self._targets.snapshots, {name: self._known[name] for name in sources})
-        if unknown := sorted(self._vanished.difference(self._absent)):
-            raise RecipeError(
-                f"--vanished {unknown[0]}: no snapshot of this name was made and has no raw data now; these are:"
-                f" {', '.join(self._absent) or 'none'}"
-            )
+        self._check_vanished()
 
     @cached_property
     def _wanted_snapshots(self) -> dict[str, set[str]] | None:
@@ -102,6 +98,23 @@ class Planner:
         if self._targets == Targets():
             return None
         return self._graph.needed(self._targets, self._known, self._store)
+
+    def _check_vanished(self) -> None:
+        """Checks what people say to have vanished: it was made, has no raw data now, and the targets reach it.
+
+        Raises:
+            RecipeError: one is not so.
+        """
+        for name in sorted(self._vanished):
+            source, _, snapshot = name.partition("/")
+            if name not in self._absent:
+                why = [f"; {reason}" for each in self.unlisted for reason in each.why]
+                raise RecipeError(
+                    f"--vanished {name}: no snapshot of this name was made and has no raw data now; these are:"
+                    f" {', '.join(self._absent) or 'none'}{''.join(why)}"
+                )
+            if not self._is_wanted(documents_asset(source, self.catalogue.sources[source].versions[0]), snapshot):
+                raise RecipeError(f"--vanished {name}: the targets do not reach this snapshot; leave them out")
 
     @property
     def notes(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.lake.address import cache_asset, documents_asset, mix_asset
 from gristmill.lake.asset_kinds import (
     ATTRIBUTES,
@@ -183,15 +183,22 @@ def data_card(
     Raises:
         RecipeError: a selection on the shelf has changed since its rows were selected, or what the mix declares for
             training since the index was made.
+        DataError: the index has no slice.
     """
     mix = catalogue.mixes[release.mix]
     streams = tuple(_stream_card(release, catalogue, stream, weights[stream.key]) for stream in mix.streams)
     tokens = {stream.stream: stream.tokens for stream in streams}
     sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
     declared = declared_tokens(mix.streams, sources, tokens)
-    tokenizer = next(
+    made = (
         each for each in release.ledgers if names_in_asset_address(each.asset).get("tokenizer") == release.tokenizer
     )
+    tokenizer = next(made, None)
+    if tokenizer is None:
+        raise DataError(
+            f"mix {release.mix!r}: its index by {release.tokenizer} has no slice, so there is nothing to pin;"
+            " add raw data and make it"
+        )
     return DataCard(
         name=release.name,
         mix=release.mix,

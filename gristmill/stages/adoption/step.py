@@ -140,7 +140,7 @@ class AdoptionStep(OneAssetStep):
             inputs = [Input(upstream[0].asset, shard, partner.content)] if upstream and partner else []
             wants.append(known.wanted_shard(shard, folder.lead + entry.path, entry, inputs))
         files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
-        root = adopted_root(folder.files, folder.lead, self.options)
+        root = adopted_root(folder.files, folder.lead, self.options) if wants else None
         target = Target(self.made_place, self.recipe, (*upstream, files_of), tuple(wants), root=root)
         spec = partial(
             AdoptionSpec,

@@ -71,8 +71,13 @@ Files = tuple[set[str], set[str]]
 
 
 def splits_of_slices(heads: Sequence[Ledger]) -> Sequence[str]:
-    """The splits of the slices of a token cache, as their recipes declare them."""
+    """The splits of the slices of a token cache, as their recipes declare them. Without a slice: that of train."""
     return SPLITS if any(head.recipe.parameters.get("validation") for head in heads) else SPLITS[:1]
+
+
+def _possible_splits(heads: Sequence[Ledger]) -> Sequence[str]:
+    """The splits of which an index may have files: without a slice, nothing says whether one is held out."""
+    return splits_of_slices(heads) if heads else SPLITS
 
 
 def _merged_ledger_files(ledger: IndexLedger, heads: Sequence[Ledger]) -> Files:
@@ -85,7 +90,8 @@ def _merged_ledger_files(ledger: IndexLedger, heads: Sequence[Ledger]) -> Files:
     }
     due = {index_path(ledger.asset), *(f"{ledger.asset}/{name}" for name in (CATALOG, DATA_YAML))}
     due |= {f"{cache}/{split}/{LEDGER_NAME}" for cache in caches for split in splits_of_slices(heads)}
-    return due, {f"{ledger.asset}/{MIXTURE}"}
+    may = {f"{cache}/{split}/{LEDGER_NAME}" for cache in caches for split in _possible_splits(heads)}
+    return due, {f"{ledger.asset}/{MIXTURE}", *may}
 
 
 def _copied_stream_files(ledger: IndexLedger, heads: Sequence[Ledger]) -> Files:
@@ -95,7 +101,8 @@ def _copied_stream_files(ledger: IndexLedger, heads: Sequence[Ledger]) -> Files:
     for path in sorted(path for path in ledger.files if path.endswith(f"/{CHECKSUMS}")):
         copy = path.removesuffix(f"/{CHECKSUMS}").rpartition("/")[0]
         copies.setdefault(copy.removeprefix(f"{ledger.asset}/").rpartition("-")[0], copy)
-    return due | {f"{copy}/{split}/{CHECKSUMS}" for copy in copies.values() for split in splits_of_slices(heads)}, set()
+    due |= {f"{copy}/{split}/{CHECKSUMS}" for copy in copies.values() for split in splits_of_slices(heads)}
+    return due, {f"{copy}/{split}/{CHECKSUMS}" for copy in copies.values() for split in _possible_splits(heads)}
 
 
 def _packing_plan_files(ledger: IndexLedger, heads: Sequence[Ledger]) -> Files:

@@ -75,6 +75,8 @@ def test_raw_data_that_people_removed_on_purpose_take_along_what_was_made_of_the
     for wrong in ("letters/2025", "letters/2026", "2024"):
         only = f"--vanished {wrong}: no snapshot of this name was made and has no raw data now; these are: letters/2024"
         assert command("blend", "--vanished", wrong) == (2, [], f"{only}\n")
+    beyond = "--vanished letters/2024: the targets do not reach this snapshot; leave them out"
+    assert command("letters", "--snapshot", "2025", "--vanished", "letters/2024") == (2, [], f"{beyond}\n")
     before = command.mill.stamps()
     assert main(["plan", "-", "blend", "--vanished", "letters/2024"]) == 1
     assert command.mill.stamps() == before

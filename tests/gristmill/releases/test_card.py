@@ -6,7 +6,7 @@ from msgspec import UNSET
 from releasekit import card_of_whole, release_of_whole
 from testkit import SHELVES, Mill
 
-from gristmill.errors import RecipeError
+from gristmill.errors import DataError, RecipeError
 from gristmill.recipes.catalogue import read_catalogue
 from gristmill.releases.card import DroppedRows, SetCard, data_card
 from gristmill.releases.card_text import card_text
@@ -30,6 +30,15 @@ def test_the_card_counts_what_each_step_kept_and_dropped(whole: Mill) -> None:
     assert [(each.stream, each.source, each.version, each.snapshots) for each in card.streams] == [
         ("pages", "pages", "v1", ("2024",))
     ]
+
+
+def test_an_index_without_a_slice_has_no_card(whole: Mill) -> None:
+    release = release_of_whole(whole)
+    none = msgspec.structs.replace(
+        release, ledgers=tuple(each for each in release.ledgers if "tiny-1" not in each.asset)
+    )
+    with pytest.raises(DataError, match=r"^mix 'even': its index by tiny-1 has no slice"):
+        data_card(none, read_catalogue(SHELVES), EVEN, trainer_reading(whole.store, release))
 
 
 def test_the_rows_that_edits_and_transforms_changed_are_counted_over_snapshots(whole: Mill) -> None:

@@ -63,6 +63,20 @@ def test_a_dataset_of_dolma_is_used_where_it_is(dolma: Path, mill: Mill, tmp_pat
     assert sorted(path.rpartition("/")[2] for path in held if "ledgers" not in path) == ["root.json"] * 2
 
 
+def test_files_that_people_removed_on_purpose_leave_a_finished_partition(mill: Mill, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d" / "documents" / "a.jsonl.gz", [document("1")])
+    step = AdoptionStep(Adopted(name="dolma", root=str(tmp_path / "d")), "v0", "all", (), vanished=True)
+    mill.make(step)
+    path.unlink()
+    assert mill.make(step).totals["shards"] == 0
+    assert [each.finished for each in survey_step(step, mill.store)] == [True]
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]]
+    assert not [path for path in mill.tree() if path.endswith("root.json")]
+    write_rows(path, [document("1"), document("2")])
+    assert mill.make(step).totals["rows"] == 2
+    assert [audit_ledger(mill.store, path, print) for path in ledger_paths_to_audit(mill.store)] == [[]]
+
+
 def test_a_byte_that_changes_after_adoption_is_an_error_and_is_adopted_again(mill: Mill, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "d" / "documents" / "a.jsonl.gz", [document("1"), document("2")])
     source = Adopted(name="dolma", root=str(tmp_path / "d"))

@@ -20,13 +20,11 @@ from gristmill.lake.ledger.index_ledger import compose_index, content_digest, re
 from gristmill.lake.ledger.model import Upstream
 from gristmill.releases.pinned import PinnedRelease, pinned_path, read_pinned
 from gristmill.stages.mixing.index import Index, fingerprint_of_slices, index_path, read_index
-from gristmill.stages.token_cache.levanter_config import cache_catalog
+from gristmill.stages.token_cache.levanter_config import CATALOG, DATA_YAML, cache_catalog
 from gristmill.stages.token_cache.merged_ledger import merge_slices
 from gristmill.verification.derived_files.expected_files import file_contradictions
 from gristmill.verification.derived_files.finished_slices import OTHER_ORDER
 from gristmill.verification.lake_file import release_findings
-
-pytestmark = pytest.mark.slow
 
 INDEX = "token_caches/even/tiny-1/index"
 OSCAR = "exports/even/oscar/index"
@@ -64,6 +62,18 @@ def reseal(mill: Mill, path: str, files: dict[str, bytes | None], index: Index |
     mill.store.put(path, as_json(compose_index(ledger.asset, inputs, digests)))
 
 
+def test_an_index_without_a_slice_may_have_a_held_out_split() -> None:
+    """After all data of a mix vanished: no slice says whether its mix holds rows out."""
+    stream = INDEX.removesuffix("index") + "pages"
+    names = [index_path(INDEX), f"{INDEX}/{CATALOG}", f"{INDEX}/{DATA_YAML}", f"{stream}/train/{LEDGER_NAME}"]
+    for more in ([], [f"{stream}/validation/{LEDGER_NAME}"]):
+        ledger = compose_index(INDEX, (), dict.fromkeys([*names, *more], "digest"))
+        assert list(file_contradictions(ledger, [])) == []
+    named = [path for path, _ in file_contradictions(compose_index(INDEX, (), {f"{stream}/train/more": ""}), [])]
+    assert f"{stream}/train/more" in named
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ledger", "name"),
     [
@@ -78,6 +88,7 @@ def test_a_file_that_no_such_index_has_is_found(closed: Mill, ledger: str, name:
     assert [finding.path for finding in audit(closed)[0]] == [name]
 
 
+@pytest.mark.slow
 def test_a_further_file_of_documents_in_a_release_of_an_export_is_found(closed: Mill) -> None:
     """A trainer that lists the folder reads it."""
     files = read_index_ledger(closed.store, ledger_of_asset(OSCAR))
@@ -88,6 +99,7 @@ def test_a_further_file_of_documents_in_a_release_of_an_export_is_found(closed: 
     assert [finding.path for finding in audit(closed)[0]] == [more]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["validation", "plans"])
 def test_a_split_that_an_index_lacks_is_found(closed: Mill, what: str) -> None:
     """By what the recipes of its slices declare."""
@@ -115,6 +127,7 @@ def turned(mill: Mill, asset: str) -> Index:
     return msgspec.structs.replace(index, slices=slices, fingerprint=fingerprint)
 
 
+@pytest.mark.slow
 def test_snapshots_in_another_order_are_found(closed: Mill) -> None:
     """A trainer reads the parts of a stream in the order of the merged ledger."""
     index = turned(closed, INDEX)
@@ -144,6 +157,7 @@ def forged(mill: Mill, change: Callable[[PinnedRelease], dict[str, Any]]) -> lis
     return [finding.what for finding in release_findings(mill.store, mill.said.append, SHELVES)]
 
 
+@pytest.mark.slow
 def test_a_release_with_snapshots_in_another_order_is_found(released: Mill) -> None:
     parts = merge_slices(released.store, CACHE.asset, "train", ["2025", "2024"])
     catalog = cache_catalog(released.store.url, {"train": {"pages": (f"{CACHE.asset}/train", parts)}}, "tiny-1")
@@ -152,6 +166,7 @@ def test_a_release_with_snapshots_in_another_order_is_found(released: Mill) -> N
     assert found == ["its slices are in another order than those of the index that it names"]
 
 
+@pytest.mark.slow
 def test_a_weight_that_an_older_version_wrote_as_a_whole_number_is_no_finding(released: Mill) -> None:
     path = "releases/first/card.json"
     card = json.loads(released.store.read(path))
