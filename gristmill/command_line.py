@@ -8,9 +8,10 @@ for success, 1 if the lake differs from its ledgers or recipes, or lacks the doc
 import ast
 import pkgutil
 import sys
-from argparse import Action, ArgumentParser
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from traceback import extract_tb
 from typing import TYPE_CHECKING, NoReturn
 
 from gristmill.errors import (
@@ -21,6 +22,7 @@ from gristmill.errors import (
     escape_controls,
     in_our_code,
     is_failure,
+    package_of,
 )
 from gristmill.plugins import COMMANDS, HOME
 from gristmill.project import find_project
@@ -105,11 +107,27 @@ def run(given: Sequence[str]) -> int:
         project = find_project()
         if project:
             project.put_on_path()
-        return int(parsed.run(parsed))
+        return _code_of(parsed)
     except Exception as error:
         if not is_failure(error):
             raise
         return _report_error(error)
+
+
+def _code_of(parsed: Namespace) -> int:
+    """Runs what was parsed. Returns its exit code; the command of a package may also leave by sys.exit().
+
+    Raises:
+        RecipeError: code of a package ended the process, so the command is not done.
+    """
+    try:
+        return int(parsed.run(parsed))
+    except SystemExit as error:
+        if not package_of(parsed.run).startswith("gristmill."):
+            raise
+        last = extract_tb(error.__traceback__)[-1]
+        words = f"{last.filename}, line {last.lineno}: {error_in_words(error)}"
+        raise RecipeError(f"the command is not done: {words}; mend or uninstall that code") from error
 
 
 def _report_error(error: Exception) -> int:

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from traceback import walk_tb
 from types import FrameType, FunctionType, MethodType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 _NAMED = 20
 """Names that a message lists; the others are counted."""
@@ -185,6 +185,25 @@ def failed_at(error: BaseException, function: object) -> str:
     """The class and the message of an exception, and where it left the package of a recipe's function."""
     place = raised_at(error, function)
     return f"{error_in_words(error)}, at {place}" if place else error_in_words(error)
+
+
+def raise_named(error: BaseException, who: str, function: object) -> NoReturn:
+    """Raises what the code of a package has raised, also SystemExit, as a DataError that names who must be mended.
+
+    Our own errors go on as they are, and so does all that code of Gristmill raises: that is a bug of ours.
+
+    Args:
+        error: exception that it raised.
+        who: name of what the package has added, for the message.
+        function: a function or object of the package, as for package_of().
+
+    Raises:
+        DataError: something else was raised.
+    """
+    ours = isinstance(error, GristmillError) or package_of(function).startswith("gristmill.")
+    if ours or isinstance(error, GeneratorExit) or not is_failure(error):
+        raise error
+    raise DataError(f"{who}: {failed_at(error, function)}; mend it") from error
 
 
 def in_our_code(error: BaseException) -> str:

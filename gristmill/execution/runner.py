@@ -25,6 +25,7 @@ from gristmill.errors import (
     added_reasons,
     escape_surrogates,
     is_failure,
+    raise_named,
 )
 from gristmill.execution.claim import error_or_superseded
 from gristmill.execution.work import Done, Engine, Failed, Grinder, Item, Job, Outcome, ProgressLine, Say
@@ -230,9 +231,8 @@ def grind_all_items(engine: Engine, job: Job, items: Sequence[Item], say: Say) -
     kinds: set[frozenset[tuple[str, str, str]]] = set()
     ordered = sorted(items, key=lambda item: (-item.weight, item.name))
     failing = _FailingSets()
-    for done, result in enumerate(
-        engine.map(job, failing.items_without_failed_sets(ordered)) if ordered else (), start=1
-    ):
+    results = _results(engine, job, failing.items_without_failed_sets(ordered)) if ordered else ()
+    for done, result in enumerate(results, start=1):
         weight += result.weight
         _count_result(tally, result)
         failing.look(result.outcome)
@@ -256,6 +256,22 @@ def grind_all_items(engine: Engine, job: Job, items: Sequence[Item], say: Say) -
     tally.seconds = time.monotonic() - started
     tally.peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return tally
+
+
+def _results(engine: Engine, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+    """The results of an engine.
+
+    Raises:
+        StoreError: the engine does not answer any more.
+        DataError: an engine of a package raised something else, or gave what is no result.
+    """
+    try:
+        for result in engine.map(job, items):
+            if not isinstance(result, Done):
+                raise TypeError(f"it gives {type(result).__name__}, and no Done")  # noqa: TRY301 - told like what it raises
+            yield result
+    except BaseException as error:  # noqa: BLE001 - it is raised again
+        raise_named(error, f"the engine {type(engine).__name__}, its map()", engine)
 
 
 class _FailingSets:

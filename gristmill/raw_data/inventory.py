@@ -6,7 +6,9 @@ time. A `manifest.json` in it names gzipped CSV files, their MD5 and their colum
 
 import csv
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -21,6 +23,9 @@ from gristmill.lake.store.protocol import Entry, Store
 
 NAME = "manifest.json"
 NEEDED = ("Key", "Size", "ETag")
+_LAST = 10**14
+"""The latest time of a report, in milliseconds since 1970: in the year 5138."""
+_SIZE = re.compile("[0-9]{1,18}")
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -30,7 +35,7 @@ class _File(msgspec.Struct, frozen=True):
 
 class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
     source_bucket: str
-    creation_timestamp: str
+    creation_timestamp: Annotated[int, msgspec.Meta(ge=0, le=_LAST)]
     file_format: str
     file_schema: str
     files: tuple[_File, ...]
@@ -74,7 +79,7 @@ class Inventory:
                 f" {manifest.file_schema}; give one of {ours} in CSV with {', '.join(NEEDED)}"
             )
         self._files, self._prefix = manifest.files, f"{prefix}/" if prefix else ""
-        self.created = int(manifest.creation_timestamp) / 1000
+        self.created = manifest.creation_timestamp / 1000
 
     def now(self) -> float:
         """The time of the report; replaces the clock of a watch, in seconds since 1970."""
@@ -94,8 +99,8 @@ class Inventory:
         """
         behind = not after
         for file in self._files:
-            for row in csv.reader(self._manifest_lines(file)):
-                entry = self._entry_of_row(row, file)
+            for number, row in enumerate(csv.reader(self._manifest_lines(file))):
+                entry = self._entry_of_row(row, f"{file.key}: row {number}")
                 if entry is None or not entry.path.startswith(prefix):
                     continue
                 if behind:
@@ -115,15 +120,18 @@ class Inventory:
         if digest.hexdigest() != file.md5:
             raise DataError(f"{file.key}: its MD5 is {digest.hexdigest()}, but {self.manifest} says {file.md5}")
 
-    def _entry_of_row(self, row: Sequence[str], file: _File) -> Entry | None:
+    def _entry_of_row(self, row: Sequence[str], where: str) -> Entry | None:
         """The entry of a row; None for an old version, a removed or outside object, or a console's folder."""
         if len(row) != len(self._columns):
-            raise DataError(f"{file.key}: a row of {len(row)} columns, but {self.manifest} names {len(self._columns)}")
+            raise DataError(f"{where}: a row of {len(row)} columns, but {self.manifest} names {len(self._columns)}")
         fields = dict(zip(self._columns, row, strict=True))
         key = unquote_plus(fields["Key"])
         old = fields.get("IsLatest") == "false" or fields.get("IsDeleteMarker") == "true"
         if old or key.endswith("/") or not key.startswith(self._prefix):
             return None
+        if not _SIZE.fullmatch(fields["Size"]):
+            wrong = f"Size is {fields['Size']!r}, and no number of bytes, in the report of {self.manifest}"
+            raise DataError(f"{where}: {wrong}; removed objects have no size: add IsDeleteMarker to the inventory")
         return Entry(key.removeprefix(self._prefix), int(fields["Size"]), fields["ETag"].strip('"'))
 
 
@@ -137,6 +145,6 @@ def _newest_manifest_key(store: Store, top: str) -> str:
 
 def _parse_manifest(data: bytes, path: str) -> _Manifest:
     try:
-        return msgspec.json.decode(data, type=_Manifest)
+        return msgspec.json.decode(data, type=_Manifest, strict=False)  # Amazon writes the time as a string
     except msgspec.DecodeError as error:
         raise DataError(f"{path}: not the manifest of an S3 Inventory ({error})") from error

@@ -132,6 +132,32 @@ def test_an_engine_of_a_package_grinds_all_steps_of_a_run(songs: Songs) -> None:
     assert told.read_text().split() == ["opened", "conversion", "mixing", "export", "closed"]
 
 
+def test_code_of_a_package_that_ends_the_process_ends_no_command_in_success(songs: Songs) -> None:
+    songs.edit(
+        "waterwheel.py", "open=lambda _, address: Waterwheel(address)", 'open=lambda *_: __import__("sys").exit(0)'
+    )
+    songs.edit("titles.py", "    def beside", "    def beside(self, *_):\n        raise SystemExit\n\n    def above")
+    river = {"GRISTMILL_ENGINE": "waterwheel", "GRISTMILL_ENGINE_ADDRESS": f"river:{songs.top}/told"}
+    for variables, where in [
+        (river, "waterwheel.py, line 33: SystemExit: 0"),
+        ({}, "titles.py, line 46: SystemExit: "),
+    ]:
+        code, said = songs.run("make", **variables)
+        assert (code, f"the command is not done: {songs.site}/millextras/{where}" in said) == (2, True), said
+    songs.edit(
+        "tally.py", "def run(arguments: Namespace) -> int:", "def run(arguments: Namespace) -> int:\n    exit(3)"
+    )
+    assert songs.run("tally") == (3, "")  # a command may leave so
+
+
+def test_an_engine_of_a_package_that_leaves_ends_no_make_in_success(songs: Songs) -> None:
+    songs.edit("waterwheel.py", "return Inline().map(job, items)", "raise SystemExit(0)")
+    code, said = songs.run(
+        "make", "songs", "--engine", "waterwheel", GRISTMILL_ENGINE_ADDRESS=f"river:{songs.top}/told"
+    )
+    assert (code, "(1): the engine Waterwheel, its map(): SystemExit: 0" in said) == (1, True), said
+
+
 def test_a_run_of_dagster_may_choose_an_engine_of_a_package_that_can_be_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from gristmill.lake.rows.document import Document
 from gristmill.recipes.code.digest import check_worker
 from gristmill.recipes.rows_recipe import recipe_class_of_kind
 from gristmill.recipes.shelf import find_recipe, shelf_of_kind
-from gristmill.stages.packaged.kind import code_of_rows, encode_row_line, ledger_recipe, rows_kind
+from gristmill.stages.packaged.kind import code_of_rows, counts_of, encode_row_line, ledger_recipe, rows_kind
 
 
 class RowsSpec(OneAssetSpec, frozen=True):
@@ -62,7 +62,7 @@ class RowsGrinder(ShardGrinder[RowsSpec, RowsItem]):
             pass
         for row in rows:
             output.write(encode_row_line(row, output.path))
-        output.counts |= self._kind.counts(rows)
+        output.counts |= counts_of(self._spec.place.kind, rows, output.path)
 
 
 grinder = RowsGrinder

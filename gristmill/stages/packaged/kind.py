@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from gristmill.errors import DataError, RecipeError
+from gristmill.errors import DataError, RecipeError, raise_named
 from gristmill.execution.checks import Verdict
 from gristmill.execution.finding import Finding, difference_in_words
 from gristmill.lake.address import Place
@@ -19,7 +19,7 @@ from gristmill.lake.ledger.adopted import open_shard
 from gristmill.lake.ledger.code import Code
 from gristmill.lake.ledger.model import Recipe, Shard
 from gristmill.lake.rows.document import Document
-from gristmill.lake.rows.json_values import not_json_reason
+from gristmill.lake.rows.json_values import first_non_utf8_string, not_json_reason, short_repr
 from gristmill.lake.rows.shard_file import split_rows
 from gristmill.lake.store.protocol import Store
 from gristmill.recipes.code.digest import code_of_plugin
@@ -87,12 +87,15 @@ def check_rows_proven(store: Store, partition: Place, shards: Sequence[Shard]) -
         shards: rows of its table.
 
     Raises:
-        DataError: a row is not a JSON object.
+        DataError: a row is not a JSON object, or the kind itself fails.
         RecipeError: the kind cannot be loaded.
     """
     kind, rows = rows_kind(partition.kind), sum(shard.rows for shard in shards)
     found = (each for shard in shards for each in kind.findings(KnownPart(store, partition, shard)))
-    wrong = next(found, None)
+    try:
+        wrong = next(found, None)
+    except BaseException as error:  # noqa: BLE001 - it is raised again
+        raise_named(error, f"{_in_words(partition.kind)}, its findings()", kind)
     text = str(wrong or f"{rows} rows in {len(shards)} shards")
     return Verdict("rows_proven", passed=wrong is None, description=text, metadata={"rows": rows})
 
@@ -110,6 +113,33 @@ def rows_kind(kind: AssetKind) -> RowsKind:
     if not isinstance(found, RowsKind):
         raise RecipeError(f"{kind.name}: {kind.package} makes no rows; its class must be below RowsKind")
     return found
+
+
+def _in_words(kind: AssetKind) -> str:
+    return f"the kind {kind.name!r} of the package {kind.package}"
+
+
+def counts_of(kind: AssetKind, rows: Sequence[Row], path: str) -> dict[str, int]:
+    """The counters of a shard, as the kind gives them.
+
+    Args:
+        kind: one of PACKAGED.
+        rows: rows of the shard.
+        path: path of the shard, for messages.
+
+    Raises:
+        DataError: they are no integers of 64 bits by names, so that no ledger can hold them.
+        RecipeError: the kind cannot be loaded.
+    """
+    counts: object = rows_kind(kind).counts(rows)
+    mend = f"mend the function counts() of {_in_words(kind)}"
+    if not isinstance(counts, Mapping):
+        raise DataError(f"{path}: counts() gives {short_repr(counts)}, and no dict; {mend}")
+    for name, count in counts.items():
+        if type(name) is not str or type(count) is not int or not -(1 << 63) <= count < 1 << 63:
+            said = f"{short_repr(count)} for {short_repr(name)}"
+            raise DataError(f"{path}: counts() gives {said}; give integers of 64 bits by names; {mend}")
+    return dict(counts)
 
 
 def ledger_recipe(kind: AssetKind, declared: RowsRecipe) -> Recipe:
@@ -164,12 +194,18 @@ def encode_row_line(row: object, path: str) -> bytes:
         path: path of the shard, for messages.
 
     Raises:
-        DataError: it is not a JSON object.
+        DataError: it is not a JSON object, or cannot be written as one.
 
     >>> encode_row_line({"b": 1, "a": [2]}, "lengths/short-1/tales/1/a.jsonl.gz")
     b'{"b":1,"a":[2]}\n'
     """
-    why = not_json_reason(row, "row") if isinstance(row, dict) else "row is no dict"
+    try:
+        why = not_json_reason(row, "row") if isinstance(row, dict) else "row is no dict"
+        line = b"" if why else orjson.dumps(row)
+    except RecursionError as error:
+        why = f"row has {error}"
+    except orjson.JSONEncodeError as error:  # a lone surrogate, or more than 64 bits
+        why = first_non_utf8_string(row, "row") or f"row cannot be written ({error})"
     if why:
         raise DataError(f"{path}: {why}; mend the package's function rows()")
-    return orjson.dumps(row) + b"\n"
+    return line + b"\n"

@@ -1,11 +1,13 @@
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 import pytest
 
 from gristmill.errors import Conflict, DataError, GristmillError, RecipeError, StoreError, Superseded
 from gristmill.execution.runner import Inline, grind_all_items, grind_one_item, raise_grind_failures
-from gristmill.execution.work import Done, Failed, Ground, Item, Job, Outcome, encode_raw
+from gristmill.execution.work import Done, Engine, Failed, Ground, Item, Job, Outcome, encode_raw
 from gristmill.lake.ledger.model import Shard
 from gristmill.lake.ledger.receipts import Receipt
 from gristmill.lake.store.open import Lake
@@ -103,6 +105,52 @@ def test_of_three_shards_that_fail_alike_nothing_is_left() -> None:
         Failing("{}: no id", "{}: no id", "{}: no id"), JOB, [item("a"), item("b"), item("c")], lambda _: None
     )
     assert [each.left for each in tally.failed] == [0, 0, 0]
+
+
+class Broken:
+    """An engine of a package that makes an item, and then fails as a function does."""
+
+    def __init__(self, fail: Callable[[], object]) -> None:
+        self.fail = fail
+
+    def map(self, job: Job, items: Iterable[Item]) -> Iterator[Done]:
+        yield from Echo().map(job, list(items)[:1])
+        self.fail()
+
+
+class NoResults:
+    """An engine of a package that gives what is no result."""
+
+    def __init__(self, given: object) -> None:
+        self.given = given
+
+    def map(self, job: Job, items: Iterable[Item]) -> Any:  # noqa: ARG002 - the protocol names them
+        return self.given
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        (Broken(lambda: 1 // 0), "the engine Broken, its map.*: ZeroDivisionError: .*, at .*test_runner.py, line"),
+        (Broken(lambda: sys.exit(0)), "the engine Broken, its map.*: SystemExit: 0 .*, at .*test_runner.py, line"),
+        (NoResults(None), "the engine NoResults, its map.*: TypeError: 'NoneType' object is not iterable; mend it"),
+        (NoResults(["a"]), "the engine NoResults, its map.*: TypeError: it gives str, and no Done; mend it"),
+    ],
+    ids=["raises", "exits", "none", "words"],
+)
+def test_an_engine_of_a_package_that_fails_is_named(engine: Engine, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        grind_all_items(engine, JOB, [item("a"), item("b")], lambda _: None)
+
+
+@pytest.mark.parametrize("error", [StoreError("no scheduler"), KeyboardInterrupt()])
+def test_an_engine_that_does_not_answer_or_is_stopped_says_so_itself(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        grind_all_items(Broken(fail), JOB, [item("a"), item("b")], lambda _: None)
+    assert caught.value is error
 
 
 def test_nothing_to_do_says_nothing() -> None:

@@ -73,7 +73,24 @@ def test_a_file_that_is_not_what_the_manifest_says_is_an_error(reports: Reports)
     with pytest.raises(DataError, match=r"csv\.gz"):
         list(reports.newest().list(""))
     reports.reports.put(path, gzip.compress(b'"one","two"\n', mtime=0))
-    with pytest.raises(DataError, match="a row of 2 columns"):
+    with pytest.raises(DataError, match="row 0: a row of 2 columns"):
+        list(reports.newest().list(""))
+
+
+@pytest.mark.parametrize("when", ["abc", "", "1.5", "-1", "9" * 400, None])
+def test_a_report_without_a_time_is_named(reports: Reports, when: str | None) -> None:
+    reports.write("2026-01-01T00-00Z", 1_000, [], creationTimestamp=when)
+    path = f"{reports.top}/2026-01-01T00-00Z/manifest.json"
+    with pytest.raises(DataError, match=rf"^{path}: not the manifest of an S3 Inventory .*creationTimestamp"):
+        reports.newest()
+
+
+@pytest.mark.parametrize("size", ["", "-1", "1.5", "9" * 19])
+def test_a_row_without_a_size_is_named(reports: Reports, size: str) -> None:
+    entries = [Entry("a", 1, "x"), Entry("b", size, "x")]  # type: ignore[arg-type]
+    reports.write("2026-01-01T00-00Z", 1_000, [entries])
+    named = rf"^{reports.top}/data/2026-01-01T00-00Z-0\.csv\.gz: row 1: Size is '{size}', and no number of bytes"
+    with pytest.raises(DataError, match=named):
         list(reports.newest().list(""))
 
 

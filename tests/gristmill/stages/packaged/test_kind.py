@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -93,10 +94,53 @@ def test_what_a_package_made_that_is_not_installed_is_named_and_kept(songs: Song
     assert songs.run("plan", "verses")[0] == 1  # its set is due, and nothing of lengths/ is asked
 
 
-@pytest.mark.parametrize(("row", "why"), [([], "row is no dict"), ({"x": float("nan")}, "row.x"), ({1: 2}, "row")])
+DEEP: dict[str, object] = reduce(lambda inner, _: {"a": inner}, range(201), {})
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ([], "row is no dict"),
+        ({"x": float("nan")}, "row.x"),
+        ({1: 2}, "row"),
+        ({"x": 1 << 64}, "row cannot be written .*64-bit"),
+        ({"x": ["\ud800"]}, r"row\.x\[0\] is '\\ud800', which is not UTF-8"),
+        (DEEP, "row has more than 200 levels"),
+    ],
+    ids=["list", "nan", "key", "large", "surrogate", "deep"],
+)
 def test_a_row_that_is_no_json_object_is_refused(row: object, why: str) -> None:
     with pytest.raises(DataError, match=f"a.jsonl.gz: {why}.*; mend the package's function rows"):
         encode_row_line(row, "a.jsonl.gz")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('{"n": 1.5}', "counts() gives 1.5 for 'n'; give integers"),
+        ('{"n": "1"}', "counts() gives '1' for 'n'; give integers"),
+        ('{"n": True}', "counts() gives True for 'n'; give integers"),
+        ('{"n": 1 << 63}', "counts() gives 9223372036854775808 for 'n'; give integers of 64 bits"),
+        ("{1: 2}", "counts() gives 2 for 1; give integers of 64 bits by names"),
+        ("None", "counts() gives None, and no dict"),
+    ],
+)
+def test_counts_that_no_ledger_holds_are_refused_and_stop_nothing_else(songs: Songs, given: str, said: str) -> None:
+    songs.edit("lengths.py", '{"documents": sum(row["documents"] for row in rows)}', given)
+    code, told = songs.run("make")
+    assert (code, f"{ASSET}/1/a.txt.jsonl.gz: {said}" in told, "damage, or a bug" in told) == (1, True, False), told
+    assert "mend the function counts() of the kind 'lengths' of the package millextras 1.2" in told
+    assert "8 partitions made; 1 failed" in told, told  # all but that of the kind
+
+
+def test_a_kind_whose_findings_end_the_process_is_named_and_stops_nothing_else(songs: Songs) -> None:
+    songs.edit(
+        "lengths.py", "    def counts", "    def findings(self, part):\n        raise SystemExit(0)\n\n    def counts"
+    )
+    code, told = songs.run("make")
+    named = "the kind 'lengths' of the package millextras 1.2, its findings(): SystemExit: 0 (it called sys.exit), at "
+    assert (code, named in told, "lengths.py, line 29; mend it" in told) == (1, True, True), told
+    assert "8 partitions made; 1 failed" in told, told
 
 
 STEP = """
