@@ -190,22 +190,13 @@ def data_card(
     tokens = {stream.stream: stream.tokens for stream in streams}
     sources = {stream.key: catalogue.sources[stream.source] for stream in mix.streams}
     declared = declared_tokens(mix.streams, sources, tokens)
-    made = (
-        each for each in release.ledgers if names_in_asset_address(each.asset).get("tokenizer") == release.tokenizer
-    )
-    tokenizer = next(made, None)
-    if tokenizer is None:
-        raise DataError(
-            f"mix {release.mix!r}: its index by {release.tokenizer} has no slice, so there is nothing to pin;"
-            " add raw data and make it"
-        )
     return DataCard(
         name=release.name,
         mix=release.mix,
         description=mix.description,
         owners=mix.owners,
         tokenizer=release.tokenizer,
-        tokenizer_sha256=tokenizer.fingerprint,
+        tokenizer_sha256=_tokenizer_sha256(release),
         documents=sum(stream.documents for stream in streams),
         tokens=sum(tokens.values()),
         licences=declared.licences or {NOT_DECLARED: sum(tokens.values())},
@@ -216,6 +207,16 @@ def data_card(
         languages=declared.languages,
         training=training_card(mix, reading) or UNSET,
         form=form,
+    )
+
+
+def _tokenizer_sha256(release: PinnedRelease) -> str:
+    for each in release.ledgers:
+        if names_in_asset_address(each.asset).get("tokenizer") == release.tokenizer:
+            return each.fingerprint
+    raise DataError(
+        f"mix {release.mix!r}: its index by {release.tokenizer} has no slice, so there is nothing to pin;"
+        " add raw data and make it"
     )
 
 

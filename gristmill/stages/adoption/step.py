@@ -140,8 +140,9 @@ class AdoptionStep(OneAssetStep):
             inputs = [Input(upstream[0].asset, shard, partner.content)] if upstream and partner else []
             wants.append(known.wanted_shard(shard, folder.lead + entry.path, entry, inputs))
         files_of = Upstream(raw_asset(self.source.name), self.snapshot, "")
-        root = adopted_root(folder.files, folder.lead, self.options) if wants else None
-        target = Target(self.made_place, self.recipe, (*upstream, files_of), tuple(wants), root=root)
+        root = adopted_root(folder.files, folder.lead, self.options)
+        named = root if wants else None  # without files, nothing names it
+        target = Target(self.made_place, self.recipe, (*upstream, files_of), tuple(wants), root=named)
         spec = partial(
             AdoptionSpec,
             root=root,
