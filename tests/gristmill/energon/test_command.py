@@ -171,6 +171,7 @@ def test_a_prefix_of_a_bucket_is_prepared_as_a_folder_is(
 
     write_shards(tmp_path)
     client = boto3.Session().client("s3", endpoint_url=endpoint, region_name="us-east-1")
+    client.create_bucket(Bucket="mill")
     for name, data in contents(tmp_path).items():
         client.put_object(Bucket="mill", Key=f"set/{name}", Body=data)
     client.put_object(Bucket="mill", Key="rows/a.jsonl", Body=b'{"a": 1}\n')
