@@ -38,7 +38,7 @@ def read_model(data: bytes) -> LanguageModel:
 
 
 def _decoded(file: FileBytes, codes: NDArray[np.uint8], rows: int, columns: int) -> Floats:
-    """The rows of a product quantizer: for each part of the columns a code says which centroid stands there."""
+    """The rows of a product quantizer. For each part of the columns, a code names the centroid whose numbers it has."""
     _, parts, width, _ = file.take("4i")
     centroids = file.array("<f4", columns * _CENTROIDS)
     found = np.empty((rows, columns), np.float32)

@@ -114,7 +114,7 @@ def sorted_items(folder: str, prefix: str, tell: Tell | None) -> list["os.DirEnt
 
 
 def is_folder(item: "os.DirEntry[str]") -> bool:
-    """Whether an item is a folder, or a link to one. A link that leads to itself is none: file_status() tells of it."""
+    """Whether an item is a folder, or a link to one. A link to itself is not a folder; file_status() reports it."""
     try:
         return item.is_dir()
     except OSError:

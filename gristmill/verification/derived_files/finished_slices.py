@@ -12,8 +12,8 @@ from gristmill.lake.ledger.files import list_ledgers, mend_of_change, other_vers
 from gristmill.lake.ledger.index_ledger import IndexLedger
 from gristmill.lake.ledger.model import Ledger, Upstream
 from gristmill.lake.store.protocol import Store
-from gristmill.recipes.catalogue import read_catalogue
-from gristmill.recipes.mix import Mix, Stream
+from gristmill.recipes.catalogue import Catalogue, read_catalogue
+from gristmill.recipes.mix import Stream
 from gristmill.recipes.source import Source
 from gristmill.stages.mixing.index import chosen_snapshots, has_documents, is_made_from_documents, read_index
 from gristmill.text.natural_order import newest_snapshot
@@ -69,7 +69,8 @@ def _mend_of_refused(store: Store, mix: str, shelves: Sequence[str], slices: Seq
 
     It leaves slices of a former source alone if the source of now has no such snapshot.
     """
-    recipe = _mix(shelves, mix)
+    catalogue = _catalogue(shelves)
+    recipe = catalogue.mixes.get(mix) if catalogue else None
     streams = {stream.key: stream for stream in recipe.streams} if recipe else {}
     for key, snapshot in slices:
         stream, head = streams.get(key), _sound_head(store, place(mix_asset(mix, key), snapshot))
@@ -161,15 +162,15 @@ def _finished_slice_heads(store: Store, kind: AssetKind, names: Mapping[str, str
 
 def _streams_with_sources(shelves: Sequence[str], name: str) -> list[tuple[Stream, Source]] | None:
     """The streams of a mix, each with its source; None if no shelf has the mix, or the shelves have an error."""
-    mix = _mix(shelves, name)
-    sources = read_catalogue(tuple(shelves), checked=False).sources if mix else {}
-    return None if mix is None else [(stream, sources[stream.source]) for stream in mix.streams]
+    catalogue = _catalogue(shelves)
+    mix = catalogue.mixes.get(name) if catalogue else None
+    return [(stream, catalogue.sources[stream.source]) for stream in mix.streams] if catalogue and mix else None
 
 
-def _mix(shelves: Sequence[str], name: str) -> Mix | None:
-    """The recipe of a mix; None if no shelf has it, or the shelves have an error."""
+def _catalogue(shelves: Sequence[str]) -> Catalogue | None:
+    """The recipes; None if the shelves have an error, which others tell."""
     with suppress(RecipeError):
-        return read_catalogue(tuple(shelves), checked=False).mixes.get(name)
+        return read_catalogue(tuple(shelves), checked=False)
     return None
 
 
